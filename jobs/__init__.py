@@ -1,0 +1,1 @@
+"""Drivers for `ray job submit`, and the catalog."""

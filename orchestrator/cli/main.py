@@ -1,0 +1,22 @@
+"""The `orchestrator` command: registers the verbs and turns named errors into one line and an exit code."""
+
+import sys
+
+import typer
+
+from orchestrator.model.error import OrchestratorError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+
+
+def main() -> None:
+    """Entry point: exit 0 ok, 2 bad input, 1 failed at run time; no traceback for a named error."""
+    try:
+        app()
+    except OrchestratorError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Nodes: node types, the local cloud under Ray's autoscaler, interruption notices, cluster.yaml."""

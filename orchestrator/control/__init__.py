@@ -1,0 +1,1 @@
+"""The controller: observe, decide, record, act; and its HTTP API."""

@@ -1,0 +1,1 @@
+"""The nouns: frozen, slotted dataclasses that every other package speaks in. No I/O, no clock."""

@@ -1,0 +1,12 @@
+"""Node label keys and values, shared by node types, selectors and the ledger. `ray.io/*` keys are Ray's own."""
+
+ACCELERATOR_TYPE = "ray.io/accelerator-type"
+MARKET_TYPE = "ray.io/market-type"
+ZONE = "ray.io/availability-zone"
+REGION = "ray.io/availability-region"
+INSTANCE_TYPE = "orchestrator/instance-type"
+EMULATED = "orchestrator/emulated"
+SUBCLUSTER = "ray-subcluster"
+"""Ray Train and Data leave nodes with this label out of their accounting (Ray 2.60 `default_autoscaling_coordinator.py`)."""
+
+SERVE_SUBCLUSTER = "serve"

@@ -1,0 +1,96 @@
+"""An offer: one instance type, in one zone, in one market, at one price."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Market(StrEnum):
+    """How capacity is bought."""
+
+    SPOT = "spot"
+    ON_DEMAND = "on-demand"
+    SERVERLESS = "serverless"
+
+
+class Interconnect(StrEnum):
+    """What joins accelerators inside an instance."""
+
+    NONE = "none"
+    PCIE = "pcie"
+    NVLINK = "nvlink"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """Figures of ONE accelerator. `memory_gib` is what the driver reports, not the name on the box.
+
+    `bf16_tflops` is 0.0 only where the hardware has no bf16 (T4, V100); dense figures, no sparsity.
+    """
+
+    name: str
+    memory_gib: float
+    fp16_tflops: float
+    bf16_tflops: float
+    fp32_tflops: float
+    int8_tops: float
+    memory_bandwidth_gb_per_s: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceType:
+    """Hardware of one instance type; `accelerator` None = a CPU machine."""
+
+    name: str
+    vcpus: int
+    memory_gib: float
+    accelerator: Accelerator | None
+    accelerators: int
+    interconnect: Interconnect
+    network_gbit_per_s: float
+    efa: bool
+    quota_family: str
+    cpu_fp32_tflops: float
+    memory_bandwidth_gb_per_s: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A price for an instance type. `name` is unique and stable: "g6.xlarge:spot:us-east-1:use1-az1".
+
+    `zone` is a zone id or name; on-demand offers, which cost the same everywhere in a region, have zone "*".
+    `as_of` is the ISO date of the price. `interruptions_per_hour` is 0 for on-demand.
+    """
+
+    name: str
+    instance: InstanceType
+    market: Market
+    region: str
+    zone: str
+    price_usd_per_hour: Decimal
+    on_demand_usd_per_hour: Decimal
+    interruptions_per_hour: float
+    local_zone: bool
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedOffer:
+    """A price row that must not be used, with the reason ("unknown-hardware", "spot-not-cheaper", "zero-price", …)."""
+
+    name: str
+    region: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceBook:
+    """All offers of a snapshot. `as_of` is the oldest date among them."""
+
+    as_of: str
+    offers: tuple[Offer, ...]
+    refused: tuple[RefusedOffer, ...]

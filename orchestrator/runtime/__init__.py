@@ -1,0 +1,1 @@
+"""Thin adapters onto Ray Train, Data and Serve for drivers; they carry out, they do not decide."""
