@@ -9,9 +9,9 @@ from orchestrator.model.job import Job
 class Assignment:
     """Placement of one attempt of one run, as `ray job submit` drivers receive it.
 
-    `label_selector` picks the nodes (key → value). Each of `num_workers` workers takes `accelerators_per_worker` GPUs of type
-    `accelerator` (None = CPU only) and `cpus_per_worker` CPUs. `storage` is the cluster's storage URI or absolute path;
-    `output_model` is where a training run publishes its result. `attempt` counts from 1.
+    `label_selector` picks the nodes (key → value). Each of `num_workers` workers takes `accelerators_per_worker` GPUs
+    of type `accelerator` (None = CPU only) and `cpus_per_worker` CPUs. `storage` is the cluster's storage URI or
+    absolute path; `output_model` is where a training run publishes its result. `attempt` counts from 1.
     """
 
     run_id: str

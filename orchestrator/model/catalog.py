@@ -16,7 +16,10 @@ class Provider(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
-    """The one cluster. `storage` is an absolute path or s3:// URI; quotas are vCPUs by "FAMILY-market", absent = unlimited."""
+    """The one cluster.
+
+    `storage` is an absolute path or s3:// URI; quotas are vCPUs by "FAMILY-market", absent = unlimited.
+    """
 
     provider: Provider
     region: str

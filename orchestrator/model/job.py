@@ -133,7 +133,10 @@ class Engine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchJob(Common):
-    """Batch inference: every input row with an id becomes one output row. `window_s` = seconds from start to done_by."""
+    """Batch inference: every input row with an id becomes one output row.
+
+    `window_s` = seconds from the scheduled start to `done_by`.
+    """
 
     model: ModelCard
     schedule: Schedule | None
@@ -160,8 +163,8 @@ class BatchJob(Common):
 class Route:
     """One routing rule; `when` is None for the rule that always matches. First match wins.
 
-    `when` is `(subject, operator, value)` with subject `prompt_words`, `prompt_tokens`, `header:NAME`, `path` or `model`,
-    operator one of `< <= > >= == !=`, value a number or a string.
+    `when` is `(subject, operator, value)` with subject `prompt_words`, `prompt_tokens`, `header:NAME`, `path` or
+    `model`, operator one of `< <= > >= == !=`, value a number or a string.
     """
 
     when: tuple[str, str, float | str] | None

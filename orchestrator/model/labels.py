@@ -7,6 +7,9 @@ REGION = "ray.io/availability-region"
 INSTANCE_TYPE = "orchestrator/instance-type"
 EMULATED = "orchestrator/emulated"
 SUBCLUSTER = "ray-subcluster"
-"""Ray Train and Data leave nodes with this label out of their accounting (Ray 2.60 `default_autoscaling_coordinator.py`)."""
+"""Ray Train and Data leave nodes with this label out of their accounting.
+
+Source: Ray 2.60 `ray/data/_internal/cluster_autoscaler/default_autoscaling_coordinator.py`.
+"""
 
 SERVE_SUBCLUSTER = "serve"

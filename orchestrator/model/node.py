@@ -52,7 +52,8 @@ def node_type_name(instance_type: str, market: Market, zone: str, *, serve: bool
 class NodeInterval:
     """Time one node was paid for. Times are ISO 8601 UTC; `ended_at` None = still running.
 
-    `end_reason` is "" while running, else "idle", "interrupted-with-notice", "interrupted-without-notice", "down" or "unknown".
+    `end_reason` is "" while running, else "idle", "interrupted-with-notice", "interrupted-without-notice", "down" or
+    "unknown".
     """
 
     node_id: str

@@ -68,7 +68,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """Why offers cannot run a job; one per reason and figure. `needed`/`available` in `unit`, None where no figure applies."""
+    """Why offers cannot run a job; one per reason and figure.
+
+    `needed` and `available` are in `unit`, None where no figure applies.
+    """
 
     reason: str
     needed: float | str | None
@@ -89,7 +92,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlan:
-    """The answer for one job. With several models `parts` holds a placement each and `placement` is empty of candidates."""
+    """The answer for one job.
+
+    With several models `parts` holds a placement each and `placement` is empty of candidates.
+    """
 
     name: str
     kind: Kind
