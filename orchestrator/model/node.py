@@ -28,6 +28,7 @@ class NodeType:
             labels.MARKET_TYPE: offer.market.value,
             labels.REGION: offer.region,
             labels.EMULATED: str(self.emulated).lower(),
+            labels.POOL: labels.SERVE_POOL if self.serve else labels.WORK_POOL,
         }
         if offer.instance.accelerator:
             found[labels.ACCELERATOR_TYPE] = offer.instance.accelerator.name
