@@ -18,7 +18,7 @@ HEAD_RESOURCE = "node:__internal_head__"
 """Ray gives this resource to every head node."""
 
 TARGET_SHARE = 0.75
-"""Requests in flight per replica that scaling aims at, as a share of the engine's sequences: leaves room for a burst."""
+"""Requests in flight per replica that scaling aims at, as a share of the engine's sequences; the rest is for bursts."""
 
 LOOK_BACK_S, UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 10, 10, 300
 GRACEFUL_SHUTDOWN_S = 20
@@ -127,7 +127,7 @@ def _routing(service: Service) -> dict[str, Any]:
 
 
 def _ingress_options() -> dict[str, Any]:
-    """One ingress replica on the head, next to the HTTP proxy: no spot node under it, and no CPU of the head's taken."""
+    """One ingress replica on the head, next to the HTTP proxy: no spot node under it, and none of the head's CPUs."""
     return {
         "num_replicas": 1,
         "max_ongoing_requests": 1000,
