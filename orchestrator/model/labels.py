@@ -15,7 +15,7 @@ Source: Ray 2.60 `ray/data/_internal/cluster_autoscaler/default_autoscaling_coor
 SERVE_SUBCLUSTER = "serve"
 
 POOL = "orchestrator/pool"
-"""`work` or `serve`: lets train and batch select their own nodes by equality ("!serve" would confuse Ray Data's accounting)."""
+"""`work` or `serve`: train and batch select their own nodes by equality ("!serve" would confuse Data's accounting)."""
 
 WORK_POOL = "work"
 SERVE_POOL = "serve"
