@@ -40,7 +40,10 @@ class Accelerator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
-    """Hardware of one instance type; `accelerator` None = a CPU machine."""
+    """Hardware of one instance type; `accelerator` None = a CPU machine.
+
+    Memory, CPU rates and memory bandwidth are of the host; `cpu_bf16_tflops` is 0.0 where the CPU has no bf16 matrix unit.
+    """
 
     name: str
     vcpus: int
@@ -54,6 +57,7 @@ class InstanceType:
     cpu_fp32_tflops: float
     memory_bandwidth_gb_per_s: float
     source: str
+    cpu_bf16_tflops: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,6 @@
-"""The price book: a dated snapshot of instance types and prices, and readers for other price files."""
+"""The price book: a dated snapshot shipped here, or a CSV the user brings; every row kept or refused with a reason."""
+
+from orchestrator.offers.price_csv import read_price_csv
+from orchestrator.offers.snapshot import load_snapshot
+
+__all__ = ["load_snapshot", "read_price_csv"]
