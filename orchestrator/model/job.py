@@ -129,6 +129,7 @@ class Engine:
     max_model_len: int | None = None
     enforce_eager: bool = False
     dtype: Dtype | None = None
+    tensor_parallel_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Cross-checks: combinations of values that are each fine and together impossible."""

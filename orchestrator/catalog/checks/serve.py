@@ -1,0 +1,99 @@
+"""Impossible combinations in serve jobs."""
+
+from collections.abc import Mapping
+
+from orchestrator.catalog.checks.common import check_engine
+from orchestrator.catalog.fault import Path
+from orchestrator.catalog.report import Report
+from orchestrator.catalog.schema.serve import Rule, Serve
+from orchestrator.catalog.suggest import nearest
+from orchestrator.model.card import ModelCard
+from orchestrator.model.job import Task
+from orchestrator.policy.route_rule import always_hidden_by
+
+Parts = Mapping[str, ModelCard | None]
+_SUM_TOLERANCE = 1e-6
+
+
+def check_serve(job: Serve, path: Path, parts: Parts, report: Report) -> None:
+    """Report everything about this service that cannot be."""
+    _check_replicas(job, path, report)
+    _check_traffic(job, path, parts, report)
+    if job.route is not None:
+        _check_targets(job.route, (*path, "route"), path, parts, report)
+        _check_order(job.route, (*path, "route"), report)
+    for card in parts.values():
+        check_engine(job.engine, (*path, "engine"), card, report)
+    if job.speculative is not None and job.task is not Task.GENERATE:
+        message = f"speculative decoding is for task generate, not {job.task.value}"
+        report.check((*path, "speculative"), message, (*path, "task"))
+
+
+def _check_replicas(job: Serve, path: Path, report: Report) -> None:
+    replicas, place = job.replicas, (*path, "replicas")
+    most, most_path = replicas.max, (*place, "max")
+    if most is None:
+        return
+    if replicas.min > most:
+        report.check((*place, "min"), f"min {replicas.min} is above max {most}", most_path)
+    if replicas.warm > most:
+        report.check((*place, "warm"), f"warm {replicas.warm} is above max {most}", most_path)
+
+
+def _check_traffic(job: Serve, path: Path, parts: Parts, report: Report) -> None:
+    traffic, place = job.traffic, (*path, "traffic")
+    if traffic.peak is not None and traffic.peak < traffic.requests_per_second:
+        message = f"peak {traffic.peak:g} is below the mean, {traffic.requests_per_second:g} requests per second"
+        report.check((*place, "peak"), message, (*place, "requests_per_second"))
+    if job.task is Task.GENERATE and traffic.output_tokens == 0:
+        report.check((*place, "output_tokens"), "must be more than 0 for task generate", (*path, "task"))
+    _check_share(job, path, parts, report)
+    contexts = [card.context_tokens for card in parts.values() if card is not None]
+    tokens = traffic.prompt_tokens + (traffic.output_tokens or 0)
+    if contexts and len(contexts) == len(parts) and tokens > max(contexts):
+        message = (
+            f"prompt_tokens and output_tokens, {tokens:g} together, are more than any model's context, {max(contexts)}"
+        )
+        involved = ((*place, "output_tokens"), *(("models", card.name, "context") for card in parts.values() if card))
+        report.check((*place, "prompt_tokens"), message, *involved)
+
+
+def _check_share(job: Serve, path: Path, parts: Parts, report: Report) -> None:
+    place = (*path, "traffic", "share")
+    for name in job.traffic.share:
+        if name not in parts:
+            report.check(
+                (*place, name), f"unknown part {name} of models", (*path, "models"), suggestion=nearest(name, parts)
+            )
+    total = sum(job.traffic.share.values())
+    complete = set(job.traffic.share) == set(parts)
+    if total > 1 + _SUM_TOLERANCE or (complete and total < 1 - _SUM_TOLERANCE):
+        report.check(place, f"shares sum to {total:g}, not to 1", (*path, "models"))
+
+
+def _check_targets(rules: tuple[Rule, ...], place: Path, job_path: Path, parts: Parts, report: Report) -> None:
+    for index, rule in enumerate(rules):
+        card = parts.get(rule.to)
+        if rule.to not in parts:
+            message = f"unknown part {rule.to} of models"
+            report.check((*place, index, "to"), message, (*job_path, "models"), suggestion=nearest(rule.to, parts))
+        elif card is not None and rule.max_tokens is not None and rule.max_tokens >= card.context_tokens:
+            message = f"{rule.max_tokens} tokens leave no room for a prompt in the context of {card.name}, {card.context_tokens}"
+            report.check((*place, index, "max_tokens"), message, ("models", card.name, "context"))
+
+
+def _check_order(rules: tuple[Rule, ...], place: Path, report: Report) -> None:
+    """Every rule can decide, and the last one takes what no other does."""
+    for index, rule in enumerate(rules):
+        hider = next((earlier for earlier in range(index) if _hides(rules[earlier], rule)), None)
+        if hider is not None:
+            message = f"is never reached: route[{hider}] matches all it would"
+            report.check((*place, index), message, (*place, hider))
+    if rules[-1].when is not None and all(rule.when is not None for rule in rules):
+        report.check((*place, len(rules) - 1), "the last rule must have no `if`, so that every request finds a model")
+
+
+def _hides(earlier: Rule, later: Rule) -> bool:
+    if earlier.when is None:
+        return True
+    return later.when is not None and always_hidden_by(earlier.when, later.when)
