@@ -18,7 +18,7 @@ import psutil
 
 from orchestrator.cluster import instance as record_file
 from orchestrator.cluster.autoscaling_config import Scaling, write_config
-from orchestrator.cluster.clock import iso, utc_now
+from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import locked
 from orchestrator.cluster.instance import Order
 from orchestrator.cluster.process import CLUSTER_MARK, INSTANCE_MARK, end, end_marked, find, record
@@ -31,6 +31,7 @@ from orchestrator.cluster.ray_process import (
 )
 from orchestrator.cluster.state import ClusterState, StateDir, write_atomically
 from orchestrator.model.error import OperationError
+from orchestrator.model.instant import to_iso
 from orchestrator.model.node import NodeType
 
 HEAD = "head"
@@ -112,7 +113,7 @@ def _start(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) 
     ports = _choose_ports(options)
     cluster = _new_cluster(state, ports)
     state.save(cluster)
-    write_atomically(state.token_path, secrets.token_hex(32).encode(), mode=0o600)
+    _ensure_token(state)
     state.logs.mkdir(parents=True, exist_ok=True)
     state.instances.mkdir(parents=True, exist_ok=True)
     write_config(node_types, options.scaling, state, cluster.name)
@@ -144,8 +145,14 @@ def _new_cluster(state: StateDir, ports: HeadPorts) -> ClusterState:
         ray_temp_dir=tempfile.mkdtemp(prefix="orch-", dir="/tmp"),
         token_path=str(state.token_path),
         database_url=state.database_url,
-        started_at=iso(utc_now()),
+        started_at=to_iso(utc_now()),
     )
+
+
+def _ensure_token(state: StateDir) -> None:
+    """The token outlives the cluster, so that shells that have it keep working after the next `up`."""
+    if not state.token_path.exists():
+        write_atomically(state.token_path, secrets.token_hex(32).encode(), mode=0o600)
 
 
 def _choose_ports(options: UpOptions) -> HeadPorts:
@@ -244,7 +251,6 @@ def _clean(state: StateDir) -> bool:
     shutil.rmtree(state.orders, ignore_errors=True)
     shutil.rmtree(state.refusals, ignore_errors=True)
     state.faults.unlink(missing_ok=True)
-    state.token_path.unlink(missing_ok=True)
     state.forget()
     return True
 
@@ -252,7 +258,7 @@ def _clean(state: StateDir) -> bool:
 def _end_instances(state: StateDir, cluster: ClusterState) -> None:
     """Lets each machine close its own record; closes those whose machine is gone."""
     live = [r for r in record_file.load_records(state) if r.cluster == cluster.name and not r.terminated_at]
-    order = Order(kind="terminate", reason=record_file.DOWN, issued_at=iso(utc_now()))
+    order = Order(kind="terminate", reason=record_file.DOWN, issued_at=to_iso(utc_now()))
     for instance in live:
         record_file.save_order(state, instance.instance_id, order)
     machines = [found for instance in live if instance.machine and (found := find(instance.machine))]
@@ -262,7 +268,7 @@ def _end_instances(state: StateDir, cluster: ClusterState) -> None:
         if not newest.terminated_at:
             end_marked(INSTANCE_MARK, instance.instance_id, grace_s=0.0)
             # A machine that could not close its own record died earlier, nobody saw when.
-            closed = replace(newest, terminated_at=iso(utc_now()), end_reason=record_file.UNKNOWN)
+            closed = replace(newest, terminated_at=to_iso(utc_now()), end_reason=record_file.UNKNOWN)
             record_file.save_record(state, closed)
 
 

@@ -24,13 +24,14 @@ from ray.autoscaler.tags import (
 )
 
 from orchestrator.cluster import instance as record_file
-from orchestrator.cluster.clock import iso, parse, utc_now
+from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import load_faults
 from orchestrator.cluster.instance import InstanceRecord, LaunchSpec, Order, Refusal
 from orchestrator.cluster.process import INSTANCE_MARK, end_marked, find
 from orchestrator.cluster.ray_process import HEAD_NODE_TYPE, HOST, head_instance_id
 from orchestrator.cluster.state import StateDir
 from orchestrator.model.error import OperationError
+from orchestrator.model.instant import from_iso, to_iso
 
 MACHINE_START_S = 30.0
 """A machine process that has not reported after this long will not come."""
@@ -105,7 +106,7 @@ class LocalCloud(NodeProvider):  # type: ignore[misc]
         if record is None or record.terminated_at:
             return
         record_file.save_order(
-            self._state, node_id, Order(kind="terminate", reason=record_file.IDLE, issued_at=iso(utc_now()))
+            self._state, node_id, Order(kind="terminate", reason=record_file.IDLE, issued_at=to_iso(utc_now()))
         )
 
     @staticmethod
@@ -141,7 +142,7 @@ class LocalCloud(NodeProvider):  # type: ignore[misc]
         if record.terminated_at:
             return True
         if record.machine is None:
-            late = (utc_now() - parse(record.launched_at)).total_seconds() > MACHINE_START_S
+            late = (utc_now() - from_iso(record.launched_at)).total_seconds() > MACHINE_START_S
         else:
             late = find(record.machine) is None
         if not late:
@@ -150,7 +151,7 @@ class LocalCloud(NodeProvider):  # type: ignore[misc]
         newest = record_file.load_record(self._state, record.instance_id) or record
         if not newest.terminated_at:
             end_marked(INSTANCE_MARK, record.instance_id, grace_s=0.0)
-            closed = replace(newest, terminated_at=iso(utc_now()), end_reason=record_file.UNKNOWN)
+            closed = replace(newest, terminated_at=to_iso(utc_now()), end_reason=record_file.UNKNOWN)
             record_file.save_record(self._state, closed)
         return True
 
@@ -158,7 +159,7 @@ class LocalCloud(NodeProvider):  # type: ignore[misc]
         if load_faults(self._state).stockout(spec) is None:
             record_file.clear_refusal(self._state, node_type)
             return
-        now = iso(utc_now())
+        now = to_iso(utc_now())
         before = record_file.load_refusal(self._state, node_type)
         refusal = Refusal(
             node_type=node_type,
@@ -188,7 +189,7 @@ class LocalCloud(NodeProvider):  # type: ignore[misc]
             labels=dict(labels),
             tags={**tags, TAG_RAY_NODE_STATUS: STATUS_UP_TO_DATE},
             ray_node_id=secrets.token_hex(28),
-            launched_at=iso(utc_now()),
+            launched_at=to_iso(utc_now()),
         )
         record_file.save_record(self._state, record)
         log_path = self._state.logs / f"{record.instance_id}-machine.log"

@@ -15,7 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from orchestrator.cluster import instance as record_file
-from orchestrator.cluster.clock import iso, parse, utc_now
+from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import load_faults
 from orchestrator.cluster.instance import InstanceRecord, Order
 from orchestrator.cluster.metadata_server import Metadata, MetadataServer
@@ -23,6 +23,7 @@ from orchestrator.cluster.process import INSTANCE_MARK, end_marked, record
 from orchestrator.cluster.ray_process import node_command, node_environment
 from orchestrator.cluster.state import StateDir
 from orchestrator.model.error import OperationError
+from orchestrator.model.instant import from_iso, to_iso
 
 TICK_S = 0.2
 ORPHAN_CHECK_S = 5.0
@@ -59,7 +60,7 @@ class Machine:
         self._update(machine=record(os.getpid()), metadata_port=self._metadata.port)
         faults = load_faults(self._state)
         reason = self._work(time.monotonic() + faults.launch_delay_s + faults.boot_delay_s)
-        ended_at = iso(utc_now())
+        ended_at = to_iso(utc_now())
         end_marked(INSTANCE_MARK, self._record.instance_id, grace_s=0.0)
         for child in self._children:
             child.wait()
@@ -89,22 +90,22 @@ class Machine:
         if order is not None and order != self._seen:
             self._seen = order
             if order.kind == "rebalance":
-                self._metadata.announce(rebalance_at=iso(utc_now()))
+                self._metadata.announce(rebalance_at=to_iso(utc_now()))
             elif order.kind == "interrupt" and not self._record.deadline_at:
                 self._interrupt(order.notice_s)
         if self._stop_requested or (self._seen is not None and self._seen.kind == "terminate"):
             return self._end_reason(self._seen)
-        if self._record.deadline_at and utc_now() >= parse(self._record.deadline_at):
+        if self._record.deadline_at and utc_now() >= from_iso(self._record.deadline_at):
             return record_file.WITH_NOTICE if self._record.notice_at else record_file.WITHOUT_NOTICE
         return ""
 
     def _interrupt(self, notice_s: float) -> None:
         now = utc_now()
-        deadline = iso(now + timedelta(seconds=notice_s))
+        deadline = to_iso(now + timedelta(seconds=notice_s))
         if notice_s > 0:
             # AWS gives whole seconds; a deadline must never be later than the real one.
-            self._metadata.announce(interruption_at=parse(deadline).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        self._update(notice_at=iso(now) if notice_s > 0 else "", deadline_at=deadline)
+            self._metadata.announce(interruption_at=from_iso(deadline).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        self._update(notice_at=to_iso(now) if notice_s > 0 else "", deadline_at=deadline)
 
     def _end_reason(self, order: Order | None) -> str:
         """An instance that left during its notice was interrupted; one whose raylet crashed was not idle."""
@@ -136,7 +137,7 @@ class Machine:
 
     def _note_ready(self) -> None:
         if self._children and not self._record.ready_at and STARTED_LINE in self._log("ray").read_bytes():
-            self._update(ready_at=iso(utc_now()))
+            self._update(ready_at=to_iso(utc_now()))
 
     def _orphaned(self) -> bool:
         """The cluster was taken down, or another one was started, without telling this instance."""

@@ -61,7 +61,7 @@ def end(processes: Iterable[psutil.Process], grace_s: float) -> tuple[psutil.Pro
     if grace_s > 0:
         _signal(remaining, signal.SIGTERM)
         _, remaining = psutil.wait_procs(remaining, timeout=grace_s)
-    # Stopped first, so that none sees another one die and still reports it: a machine that loses power has no last words.
+    # Stopped first, so that none sees another one die and reports it: a machine without power has no last words.
     _signal(remaining, signal.SIGSTOP)
     _signal(remaining, signal.SIGKILL)
     _, remaining = psutil.wait_procs(remaining, timeout=5.0)

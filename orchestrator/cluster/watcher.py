@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, assert_never
 
-from orchestrator.cluster.clock import iso, parse, utc_now
+from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.metadata_client import MetadataClient, MetadataError
 from orchestrator.cluster.ray_node import DrainError, RayNode
+from orchestrator.model.instant import from_iso, to_iso
 
 POLL_S = 1.0
 """AWS recommends checking for notices every 5 seconds; a second less is a second more to save work in."""
@@ -67,7 +68,7 @@ Decision = Drain | RecordRebalance | Wait
 def decide(seen: Observation, handled: Handled, now: datetime) -> Decision:
     """A notice is drained once; a rebalance recommendation is recorded once, and only while there is no notice."""
     if seen.interruption_at and seen.interruption_at != handled.drained_for:
-        deadline = parse(seen.interruption_at)
+        deadline = from_iso(seen.interruption_at)
         left_s = max(0.0, (deadline - now).total_seconds())
         return Drain(
             interruption_at=seen.interruption_at,
@@ -143,7 +144,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     client = MetadataClient.from_environment(os.environ)
-    logger.info("watching for interruption notices since %s", iso(utc_now()))
+    logger.info("watching for interruption notices since %s", to_iso(utc_now()))
     watch(lambda: observe_with(client), RayNode(address), stop=lambda: False, pause=time.sleep)
 
 
