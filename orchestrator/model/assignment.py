@@ -12,6 +12,8 @@ class Assignment:
     `label_selector` picks the nodes (key → value). Each of `num_workers` workers takes `accelerators_per_worker` GPUs
     of type `accelerator` (None = CPU only) and `cpus_per_worker` CPUs. `storage` is the cluster's storage URI or
     absolute path; `output_model` is where a training run publishes its result. `attempt` counts from 1.
+    `date` (YYYY-MM-DD) is what `{date}` in paths stands for, the same in all attempts: of the scheduled start in the
+    schedule's time zone, else of the run's beginning in UTC.
     """
 
     run_id: str
@@ -26,3 +28,4 @@ class Assignment:
     storage: str
     output_model: str
     emulated: bool
+    date: str = ""
