@@ -5,9 +5,9 @@ from orchestrator.catalog.suggest import by_likeness, nearest
 
 CPU = "cpu"
 KNOWN = (
-    "A10G", "A100", "A100-80GB", "B200", "B300", "H100", "H200", "L4", "L40S", "T4", "V100", "V100-32GB", CPU,
+    "A10G", "A100", "A100-80GB", "B200", "H100", "H200", "L4", "L40S", "T4", "V100", "V100-32GB", CPU,
 )  # fmt: skip
-"""NVIDIA accelerators of EC2 instance types (docs.aws.amazon.com/ec2, accelerated computing, 2026), and CPU machines."""
+"""NVIDIA accelerators of EC2 instance types (aws.amazon.com/ec2/instance-types, 2026), and CPU machines."""
 
 ANY = "any"
 _MIXED = "a run never mixes accelerator types; give alternatives as a list such as [L4, A10G]"

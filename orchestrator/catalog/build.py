@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.catalog import location, shares
+from orchestrator.catalog import location, shares, tokens
 from orchestrator.catalog.schema import batch, common, serve, train
 from orchestrator.catalog.schema.cluster import Cluster
 from orchestrator.catalog.window import shortest_window_s
@@ -22,13 +22,11 @@ from orchestrator.model.job import (
     Schedule,
     ServeJob,
     Slo,
-    Task,
     Traffic,
     TrainJob,
 )
 
 DEFAULT_SEQUENCE_TOKENS = 2048
-DEFAULT_OUTPUT_TOKENS = 128.0
 PEAK_FACTORS = {Pattern.CONSTANT: 1.0, Pattern.PREDICTABLE: 2.0, Pattern.SPIKY: 3.0, Pattern.UNPREDICTABLE: 4.0}
 """Peak over mean where the catalog gives no peak; orders of magnitude, from public minute-level LLM traces."""
 
@@ -94,6 +92,7 @@ def batch_job(name: str, job: batch.Batch, card: ModelCard, cluster: ClusterSpec
     window_s = (
         shortest_window_s(schedule.cron, schedule.timezone, schedule.done_by) if schedule and schedule.done_by else None
     )
+    prompt_tokens, output_tokens = tokens.batch_tokens(job, card.context_tokens)
     return BatchJob(
         name=name,
         job_class=job.job_class or JobClass.BATCH,
@@ -109,11 +108,12 @@ def batch_job(name: str, job: batch.Batch, card: ModelCard, cluster: ClusterSpec
         id_column=job.id_column,
         prompt=job.prompt,
         rows=job.rows,
-        prompt_tokens=job.prompt_tokens,
-        output_tokens=job.output_tokens,
+        prompt_tokens=prompt_tokens,
+        output_tokens=output_tokens,
         max_instances=job.instances.max or max(cluster.max_workers, job.instances.min or 1),
         max_duration_s=job.max_duration,
         quantization=job.quantization.weights if job.quantization else None,
+        max_accuracy_drop=job.quantization.max_accuracy_drop if job.quantization else None,
         engine=_engine(job.engine),
     )
 
@@ -133,7 +133,7 @@ def serve_job(name: str, job: serve.Serve, cards: Mapping[str, ModelCard], clust
         traffic_share=shares.traffic_share(tuple(sorted(cards)), routes, job.traffic.share),
         routes=routes,
         task=job.task,
-        traffic=_traffic(job),
+        traffic=_traffic(job, cards),
         slo=Slo(ttft_p99_s=job.slo.ttft_p99, itl_p99_s=job.slo.itl_p99, latency_p99_s=job.slo.latency_p99),
         replicas=_replicas(job.replicas, cluster),
         quantization=quantized.weights if quantized else None,
@@ -159,15 +159,15 @@ def _routes(job: serve.Serve, cards: Mapping[str, ModelCard]) -> tuple[Route, ..
     return (Route(when=None, to=largest, max_tokens=None),)
 
 
-def _traffic(job: serve.Serve) -> Traffic:
+def _traffic(job: serve.Serve, cards: Mapping[str, ModelCard]) -> Traffic:
     traffic = job.traffic
     mean = traffic.requests_per_second
-    default_tokens = DEFAULT_OUTPUT_TOKENS if job.task is Task.GENERATE else 0.0
+    prompt_tokens, output_tokens = tokens.serve_tokens(job, max(card.context_tokens for card in cards.values()))
     return Traffic(
         requests_per_second=mean,
         peak_requests_per_second=traffic.peak or mean * PEAK_FACTORS[traffic.pattern],
-        prompt_tokens=traffic.prompt_tokens,
-        output_tokens=default_tokens if traffic.output_tokens is None else traffic.output_tokens,
+        prompt_tokens=prompt_tokens,
+        output_tokens=output_tokens,
         pattern=traffic.pattern,
     )
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from orchestrator.catalog import accelerators, location, quantity
 from orchestrator.catalog.quantity import QuantityError
@@ -58,6 +58,7 @@ def _number_or_text(pattern: str, example: str) -> WithJsonSchema:
 _NUMBER = r"[0-9]+(\.[0-9]+)?"
 
 Duration = Annotated[float, reader(quantity.duration_s), _text_schema(rf"^({_NUMBER}\s*(ms|s|m|h|d)\s*)+$", "10m")]
+Latency = Annotated[float, reader(quantity.duration_s), _text_schema(rf"^({_NUMBER}\s*(ms|s|m|h|d)\s*)+$", "800ms")]
 UsdPerHour = Annotated[
     Decimal,
     reader(lambda value: quantity.usd_per(value, "h")),
@@ -111,7 +112,14 @@ def _span(value: Any) -> Any:
     return value
 
 
-Instances = Annotated[Span, reader(_span)]
+class _OrNumber:
+    """Adds to a mapping's JSON Schema that a whole number will do."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "integer", "minimum": 1}, handler(core)]}
+
+
+Instances = Annotated[Span, reader(_span), _OrNumber()]
 
 
 def choice(members: type[StrEnum] | tuple[StrEnum, ...], refused: dict[str, str] | None = None) -> Any:

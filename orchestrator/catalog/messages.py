@@ -41,12 +41,12 @@ _TRUE_WORDS, _FALSE_WORDS = frozenset({"yes", "on", "y"}), frozenset({"no", "off
 
 
 def explain(error: ErrorDetails) -> tuple[str, str | None]:
-    """What is wrong and what may have been meant, of any error but a missing or an unknown key."""
+    """What is wrong and what may have been meant, of any error but an unknown key."""
     kind, value, context = error["type"], error.get("input"), error.get("ctx", {})
+    if kind == "missing":
+        return "is required", None
     if kind == CUSTOM:
         return str(context["text"]), context["suggestion"]
-    if value is None and kind != "missing":
-        return "has no value; give one or remove the key", None
     if kind in _LIMITS:
         return f"must be {_LIMITS[kind]} {context[_LIMIT_KEYS[kind]]}, not {shown(value)}", None
     if kind in _WANTED:

@@ -28,6 +28,7 @@ def validate(
     if not isinstance(raw, dict):
         report.add(path, f"must be a mapping, not {shown(raw)}")
         return None
+    _remove_empty(raw, path, report)
     try:
         return section.model_validate(raw)
     except ValidationError as error:
@@ -43,6 +44,17 @@ def validate(
     return None
 
 
+def _remove_empty(raw: Any, path: Path, report: Report) -> None:
+    """Report keys without a value, which YAML reads as null, and leave them out."""
+    for key, value in list(raw.items() if isinstance(raw, dict) else enumerate(raw)):
+        if isinstance(value, dict | list):
+            _remove_empty(value, (*path, key), report)
+        elif value is None:
+            report.add((*path, key), "has no value; give one or remove the key")
+            if isinstance(raw, dict):
+                del raw[key]
+
+
 def _report(section: type[Section], raw: Any, errors: list[ErrorDetails], path: Path, report: Report) -> None:
     meant = set()
     for error in errors:
@@ -54,13 +66,10 @@ def _report(section: type[Section], raw: Any, errors: list[ErrorDetails], path: 
         report.add((*path, *error["loc"]), message, suggestion, at_key=True)
     for error in errors:
         place = (*path, *_without_marker(error["loc"]))
-        if error["type"] == "missing":
-            if error["loc"] not in meant:
-                report.add(place, "is required")
+        if error["type"] == "extra_forbidden" or error["loc"] in meant or report.is_broken(place):
             continue
-        if error["type"] != "extra_forbidden":
-            message, suggestion = messages.explain(error)
-            report.add(place, message, suggestion, at_key=error["loc"][-1:] == ("[key]",))
+        message, suggestion = messages.explain(error)
+        report.add(place, message, suggestion, at_key=error["loc"][-1:] == ("[key]",))
 
 
 def _without_marker(loc: Path) -> Path:

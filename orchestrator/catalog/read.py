@@ -29,8 +29,11 @@ _CLUSTER_PLACEHOLDERS = {"provider": "local", "region": "us-east-1", "storage": 
 _UNKNOWN_STORAGE = "."
 
 
-def load(path: Path) -> Catalog:
-    """The catalog in a file. Relative locations in it start from its folder. Raises CatalogError with every fault."""
+def load(path: Path | str) -> Catalog:
+    """The catalog in a file. Relative locations in it start from its folder. Raises CatalogError with every fault.
+
+    Faults name the file exactly as `path` is written, so give a text where the user typed one.
+    """
     file_name = str(path)
     report = Report(file_name)
     text = _read_text(Path(path), report)

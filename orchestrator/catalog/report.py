@@ -38,7 +38,7 @@ class Report:
         self.add_at(mark, path, message, suggestion)
 
     def check(self, path: Path, message: str, *involved: Path, suggestion: str | None = None) -> None:
-        """Record a fault that follows from the values at `path` and `involved`, unless one of them is broken already."""
+        """Record a fault that follows from the values at `path` and `involved`, unless one of them is broken."""
         if not any(self.is_broken(each) for each in (path, *involved)):
             self.add(path, message, suggestion)
 

@@ -3,7 +3,7 @@
 import fnmatch
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from orchestrator.catalog.location import S3
 
@@ -27,13 +27,20 @@ def read_head(name: str, size: int, region: str) -> bytes:
 
 
 def _read(name: str, size: int | None, region: str) -> bytes:
+    with open_file(name, region) as file:
+        try:
+            return bytes(file.read() if size is None else file.read(size))
+        except OSError as error:
+            raise StorageError(f"{name} cannot be read: {_reason(error)}") from error
+
+
+def open_file(name: str, region: str) -> BinaryIO:
+    """A file opened for reading, with random access."""
     try:
         if not name.startswith(S3):
-            with Path(name).open("rb") as file:
-                return file.read() if size is None else file.read(size)
+            return Path(name).open("rb")
         filesystem, path = _s3(name, region)
-        with filesystem.open_input_file(path) as file:
-            return bytes(file.read() if size is None else file.read(size))
+        return cast(BinaryIO, filesystem.open_input_file(path))
     except (OSError, ValueError) as error:
         raise StorageError(f"{name} cannot be read: {_reason(error)}") from error
 

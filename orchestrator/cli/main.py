@@ -4,9 +4,11 @@ import sys
 
 import typer
 
+from orchestrator.cli.validate import validate
 from orchestrator.model.error import OrchestratorError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app.command()(validate)
 
 
 def main() -> None:

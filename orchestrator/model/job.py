@@ -153,6 +153,7 @@ class BatchJob(Common):
     max_duration_s: float | None
     quantization: Dtype | None
     engine: Engine
+    max_accuracy_drop: float | None = None
 
     @property
     def kind(self) -> Kind:

@@ -5,6 +5,7 @@ from orchestrator.catalog.fault import Path
 from orchestrator.catalog.quantity import QuantityError
 from orchestrator.catalog.report import Report
 from orchestrator.catalog.schema.batch import Batch
+from orchestrator.catalog.tokens import batch_tokens
 from orchestrator.catalog.window import shortest_window_s
 from orchestrator.model.card import ModelCard
 
@@ -40,10 +41,8 @@ def _check_window(job: Batch, path: Path, report: Report) -> None:
 
 def _check_tokens(job: Batch, path: Path, card: ModelCard, report: Report) -> None:
     longest = min(card.context_tokens, job.engine.max_model_len or card.context_tokens)
-    tokens = job.prompt_tokens + job.output_tokens
-    if tokens > longest:
-        message = (
-            f"prompt_tokens and output_tokens, {tokens:g} together, are more than the {longest} tokens of {card.name}"
-        )
+    together = sum(batch_tokens(job, card.context_tokens))
+    if together > longest:
+        message = f"prompt_tokens and output_tokens, {together:g} together, exceed the {longest} tokens of {card.name}"
         involved = ((*path, "output_tokens"), (*path, "engine", "max_model_len"), ("models", card.name, "context"))
         report.check((*path, "prompt_tokens"), message, *involved)

@@ -7,6 +7,7 @@ from orchestrator.catalog.fault import Path
 from orchestrator.catalog.report import Report
 from orchestrator.catalog.schema.serve import Rule, Serve
 from orchestrator.catalog.suggest import nearest
+from orchestrator.catalog.tokens import serve_tokens
 from orchestrator.model.card import ModelCard
 from orchestrator.model.job import Task
 from orchestrator.policy.route_rule import always_hidden_by
@@ -48,13 +49,18 @@ def _check_traffic(job: Serve, path: Path, parts: Parts, report: Report) -> None
     if job.task is Task.GENERATE and traffic.output_tokens == 0:
         report.check((*place, "output_tokens"), "must be more than 0 for task generate", (*path, "task"))
     _check_share(job, path, parts, report)
-    contexts = [card.context_tokens for card in parts.values() if card is not None]
-    tokens = traffic.prompt_tokens + (traffic.output_tokens or 0)
-    if contexts and len(contexts) == len(parts) and tokens > max(contexts):
-        message = (
-            f"prompt_tokens and output_tokens, {tokens:g} together, are more than any model's context, {max(contexts)}"
-        )
-        involved = ((*place, "output_tokens"), *(("models", card.name, "context") for card in parts.values() if card))
+    _check_tokens(job, place, parts, report)
+
+
+def _check_tokens(job: Serve, place: Path, parts: Parts, report: Report) -> None:
+    cards = [card for card in parts.values() if card is not None]
+    if len(cards) < len(parts):
+        return
+    longest = max(card.context_tokens for card in cards)
+    together = sum(serve_tokens(job, longest))
+    if together > longest:
+        message = f"prompt_tokens and output_tokens, {together:g} together, exceed the longest context, {longest}"
+        involved = ((*place, "output_tokens"), *(("models", card.name, "context") for card in cards))
         report.check((*place, "prompt_tokens"), message, *involved)
 
 
@@ -78,19 +84,22 @@ def _check_targets(rules: tuple[Rule, ...], place: Path, job_path: Path, parts: 
             message = f"unknown part {rule.to} of models"
             report.check((*place, index, "to"), message, (*job_path, "models"), suggestion=nearest(rule.to, parts))
         elif card is not None and rule.max_tokens is not None and rule.max_tokens >= card.context_tokens:
-            message = f"{rule.max_tokens} tokens leave no room for a prompt in the context of {card.name}, {card.context_tokens}"
+            message = (
+                f"{rule.max_tokens} tokens leave no room for a prompt: {card.name} has {card.context_tokens} in all"
+            )
             report.check((*place, index, "max_tokens"), message, ("models", card.name, "context"))
 
 
 def _check_order(rules: tuple[Rule, ...], place: Path, report: Report) -> None:
     """Every rule can decide, and the last one takes what no other does."""
+    broken = [report.is_broken((*place, index, "if")) for index in range(len(rules))]
     for index, rule in enumerate(rules):
         hider = next((earlier for earlier in range(index) if _hides(rules[earlier], rule)), None)
-        if hider is not None:
-            message = f"is never reached: route[{hider}] matches all it would"
-            report.check((*place, index), message, (*place, hider))
-    if rules[-1].when is not None and all(rule.when is not None for rule in rules):
-        report.check((*place, len(rules) - 1), "the last rule must have no `if`, so that every request finds a model")
+        if hider is not None and not broken[index] and not broken[hider]:
+            report.add((*place, index), f"is never reached: route[{hider}] takes all that it would")
+    if all(rule.when is not None for rule in rules):
+        message = "the last rule must have no `if`, so that every request finds a model"
+        report.check((*place, len(rules) - 1), message, place)
 
 
 def _hides(earlier: Rule, later: Rule) -> bool:

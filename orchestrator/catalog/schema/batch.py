@@ -39,7 +39,7 @@ class Schedule(Section):
     done_by: Clock | None = setting(
         None, "Time of day by which a run must be done; over midnight for windows up to 16 h.", otherwise="no deadline"
     )
-    overlap: words("skip", "queue") = setting(  # type: ignore[valid-type]
+    overlap: words("skip", "queue") = setting(
         "skip",
         "What happens to a start while the run before still works: `skip` it, or `queue` it until that run ends.",
     )
@@ -62,12 +62,16 @@ class Batch(Job):
     id_column: Text = setting("id", "Column of `input` with a unique id; each id gets one output row.")
     prompt: Template = setting("{{ prompt }}", "Jinja template of the prompt; columns of `input` are its variables.")
     rows: WholeCount | None = setting(None, "Rows of one run, such as `5M`.", otherwise="measured from the input")
-    prompt_tokens: Count = setting(256.0, "Mean tokens of a prompt.", otherwise="`256`")
-    output_tokens: Count = setting(64.0, "Mean tokens of an answer, and about the most it may have.", otherwise="`64`")
+    prompt_tokens: Count | None = setting(
+        None, "Mean tokens of a prompt.", otherwise="`256`, or half the context if shorter"
+    )
+    output_tokens: Count | None = setting(
+        None, "Mean tokens of an answer, and about the most it may have.", otherwise="`64`, or what the context leaves"
+    )
     instances: Instances = setting(
         Span(), "Number of instances at most, or `{min, max}`.", otherwise="up to `cluster.max_workers`"
     )
-    lifecycle: LifecycleChoice = setting(Lifecycle.SPOT, "`spot`, `on-demand`, or `auto`: the window decides.")  # type: ignore[valid-type]
+    lifecycle: LifecycleChoice = setting(Lifecycle.SPOT, "`spot`, `on-demand`, or `auto`: the window decides.")
     max_duration: Duration | None = setting(None, "A run is stopped after so long.", otherwise="no limit")
     quantization: Quantization | None = setting(None, "Quantised weights.", otherwise="none")
     engine: Engine = setting(Engine(), "Engine settings.", otherwise="the defaults of its keys")

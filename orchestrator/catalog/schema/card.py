@@ -26,4 +26,4 @@ class Card(Section):
     context: Context | None = setting(None, "Longest sequence, in tokens.", otherwise=_CONFIG)
     dtype: choice(Dtype) | None = setting(
         None, "Number format of the stored weights.", otherwise=f"{_CONFIG}, else `bf16`"
-    )  # type: ignore[valid-type]
+    )

@@ -36,7 +36,7 @@ def _quota_key(value: object) -> str:
     if value in QUOTA_KEYS:
         return str(value)
     raise QuantityError(
-        f"unknown quota; keys are FAMILY-MARKET with family {alternatives(FAMILIES)} and market {alternatives(_MARKETS)}",
+        f"unknown quota; use FAMILY-MARKET with family {alternatives(FAMILIES)} and market {alternatives(_MARKETS)}",
         nearest(value, QUOTA_KEYS),
     )
 
@@ -55,7 +55,7 @@ class Cluster(Section):
 
     provider: choice(Provider) = required(
         "Where nodes come from: `local` emulates instances on this machine, `aws` is EC2."
-    )  # type: ignore[valid-type]
+    )
     region: Region = required("The AWS region whose prices hold (with `local`, the one that is emulated).")
     storage: Location = required("Where checkpoints, models and results go: an s3:// URI or a local path.")
     budget: UsdPerHour | None = setting(

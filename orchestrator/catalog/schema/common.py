@@ -30,7 +30,7 @@ class Job(Section):
     placeholders: ClassVar[dict[str, Any]] = {"model": "?"}
     """Values that stand in for required keys that are missing or wrong, so that the other keys still get checked."""
 
-    job_class: choice(JobClass) | None = setting(  # type: ignore[valid-type]
+    job_class: choice(JobClass) | None = setting(
         None,
         "Who waits when capacity or budget is short; most important first: serve, deadline, batch, best-effort.",
         otherwise="`serve` for serve, `batch` for batch; for train `deadline` with a deadline, else `batch`",
@@ -56,7 +56,7 @@ class Engine(Section):
         None, "Longest sequence served, in tokens.", otherwise="the model's `context`"
     )
     enforce_eager: bool = setting(False, "Run without CUDA graphs: faster start, slower tokens.")
-    dtype: choice((Dtype.FP32, Dtype.BF16, Dtype.FP16)) | None = setting(  # type: ignore[valid-type]
+    dtype: choice((Dtype.FP32, Dtype.BF16, Dtype.FP16)) | None = setting(
         None, "Number format of computation.", otherwise="the model's `dtype`"
     )
     tensor_parallel_size: Positive | None = setting(
@@ -67,7 +67,7 @@ class Engine(Section):
 class Quantization(Section):
     """Number format of the weights when serving."""
 
-    weights: choice((Dtype.INT8, Dtype.INT4)) = required("`int8` or `int4`.")  # type: ignore[valid-type]
+    weights: choice((Dtype.INT8, Dtype.INT4)) = required("`int8` or `int4`.")
     max_accuracy_drop: Percent | None = setting(
         None,
         "Largest loss of accuracy on your own data before the quantised model is refused.",

@@ -6,8 +6,8 @@ from pydantic import Field, WithJsonSchema
 
 from orchestrator.catalog.field_types import (
     Count,
-    Duration,
     Fraction,
+    Latency,
     Name,
     Positive,
     Rate,
@@ -61,9 +61,13 @@ class Traffic(Section):
         "Requests per second at the peak.",
         otherwise="mean times 1 (constant), 2 (predictable), 3 (spiky) or 4 (unpredictable)",
     )
-    prompt_tokens: Count = setting(256.0, "Mean tokens of a prompt.", otherwise="`256`")
-    output_tokens: Tokens | None = setting(None, "Mean tokens of an answer.", otherwise="128 to generate, else 0")
-    pattern: choice(Pattern) = setting(Pattern.CONSTANT, "Shape of the load over a day.")  # type: ignore[valid-type]
+    prompt_tokens: Count | None = setting(
+        None, "Mean tokens of a prompt.", otherwise="`256`, or half the context if shorter"
+    )
+    output_tokens: Tokens | None = setting(
+        None, "Mean tokens of an answer.", otherwise="`128` (or what the context leaves) to generate, else `0`"
+    )
+    pattern: choice(Pattern) = setting(Pattern.CONSTANT, "Shape of the load over a day.")
     share: dict[Name, Fraction] = setting(
         {},
         "Share of requests each part takes, such as `{small: 0.6}`; parts not named share the rest.",
@@ -74,9 +78,9 @@ class Traffic(Section):
 class Slo(Section):
     """Latency objectives at the 99th percentile."""
 
-    ttft_p99: Duration | None = setting(None, "Time to the first token.", otherwise="none")
-    itl_p99: Duration | None = setting(None, "Time between two tokens.", otherwise="none")
-    latency_p99: Duration | None = setting(None, "Time of a whole request.", otherwise="none")
+    ttft_p99: Latency | None = setting(None, "Time to the first token.", otherwise="none")
+    itl_p99: Latency | None = setting(None, "Time between two tokens.", otherwise="none")
+    latency_p99: Latency | None = setting(None, "Time of a whole request.", otherwise="none")
 
 
 class Replicas(Section):
@@ -92,7 +96,7 @@ class Replicas(Section):
 class Speculative(Section):
     """Speculative decoding: guess several tokens, verify them at once."""
 
-    method: words("ngram") = required("`ngram` guesses from the text so far.")  # type: ignore[valid-type]
+    method: words("ngram") = required("`ngram` guesses from the text so far.")
 
 
 class Overflow(Section):
@@ -117,8 +121,8 @@ class Serve(Job):
     route: Annotated[tuple[Rule, ...], Field(strict=False, min_length=1)] | None = setting(
         None, "Rules that choose the part for requests to the model `auto`.", otherwise="the largest part takes all"
     )
-    task: choice(Task) = setting(Task.GENERATE, "`generate` text, `embed` it or `classify` it.")  # type: ignore[valid-type]
-    traffic: Traffic = setting(Traffic(), "Expected load.", otherwise="the defaults of its keys")
+    task: choice(Task) = setting(Task.GENERATE, "`generate` text, `embed` it or `classify` it.")
+    traffic: Traffic = setting(Traffic(), "Expected load of the whole service.", otherwise="the defaults of its keys")
     slo: Slo = setting(Slo(), "Latency objectives.", otherwise="none")
     replicas: Replicas = setting(Replicas(), "Bounds on replicas.", otherwise="the defaults of its keys")
     quantization: Quantization | None = setting(None, "Quantised weights.", otherwise="none")
@@ -127,6 +131,6 @@ class Serve(Job):
     overflow: Overflow | None = setting(
         None, "Where requests go that find no capacity.", otherwise="nowhere: they wait or fail"
     )
-    lifecycle: LifecycleChoice = setting(  # type: ignore[valid-type]
+    lifecycle: LifecycleChoice = setting(
         Lifecycle.AUTO, "`spot`, `on-demand`, or `auto`: spot with an on-demand base, or on-demand, as the SLO needs."
     )

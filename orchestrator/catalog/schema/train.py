@@ -39,7 +39,7 @@ class Checkpoint(Section):
     interval: Duration = setting(600.0, "Time between checkpoints.", otherwise="`10m`")
     keep: Positive = setting(3, "Newest checkpoints kept.")
     storage: Location | None = setting(None, "Where they go.", otherwise="`<cluster.storage>/checkpoints`")
-    recovery: words("auto-restart", "manual") = setting(  # type: ignore[valid-type]
+    recovery: words("auto-restart", "manual") = setting(
         "auto-restart",
         "What follows an interruption: `auto-restart` resumes by itself, `manual` waits for a new submission.",
     )
@@ -50,7 +50,7 @@ class Train(Job):
 
     kind: Literal["train"] = required("`train`.")
     model: ModelRef = required("A card of `models`, or `run:NAME` for the result of another train job.")
-    method: choice(Method) = setting(Method.LORA, "`lora` trains an adapter and merges it, `full` trains all weights.")  # type: ignore[valid-type]
+    method: choice(Method) = setting(Method.LORA, "`lora` trains an adapter and merges it, `full` trains all weights.")
     data: Location | None = setting(
         None,
         "Parquet files (globs allowed) with a prompt and a completion column.",
@@ -60,7 +60,7 @@ class Train(Job):
         None, "Training tokens of one epoch, such as `40M`.", otherwise="measured from the data"
     )
     epochs: Epochs = setting(1.0, "Passes over the data.", otherwise="`1`")
-    precision: Precision = setting(Dtype.BF16, "Number format of computation; never quantised.")  # type: ignore[valid-type]
+    precision: Precision = setting(Dtype.BF16, "Number format of computation; never quantised.")
     batch_size: Positive = setting(8, "Sequences per step on each accelerator.")
     gradient_accumulation: Positive = setting(1, "Steps whose gradients are summed before the weights change.")
     gradient_checkpointing: bool = setting(False, "Recompute activations: less memory, about a third more time.")
@@ -72,10 +72,10 @@ class Train(Job):
         "Number of instances, or `{min, max}`; one type, never mixed.",
         otherwise="`1`; without `max`: `min`",
     )
-    lifecycle: LifecycleChoice = setting(Lifecycle.AUTO, "`spot`, `on-demand`, or `auto`: the deadline decides.")  # type: ignore[valid-type]
+    lifecycle: LifecycleChoice = setting(Lifecycle.AUTO, "`spot`, `on-demand`, or `auto`: the deadline decides.")
     max_duration: Duration | None = setting(None, "A run is stopped after so long.", otherwise="no limit")
     deadline: Duration | None = setting(None, "A run must be done so long after its submission.", otherwise="none")
-    retrain: words(*RETRAIN) = setting("never", "How often the job is run again; for costs per month and for advice.")  # type: ignore[valid-type]
+    retrain: words(*RETRAIN) = setting("never", "How often the job is run again; for costs per month and for advice.")
     checkpoint: Checkpoint = setting(Checkpoint(), "Checkpoints.", otherwise="the defaults of its keys")
     learning_rate: LearningRate | None = setting(None, "Peak learning rate.", otherwise="2e-4 for lora, 3e-5 for full")
     lora_rank: Positive = setting(16, "Rank of the adapter; of no effect with `full`.")
