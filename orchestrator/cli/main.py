@@ -4,11 +4,15 @@ import sys
 
 import typer
 
+from orchestrator.cli.offers import app as offers
+from orchestrator.cli.plan import plan
 from orchestrator.cli.validate import validate
 from orchestrator.model.error import OrchestratorError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(validate)
+app.command()(plan)
+app.add_typer(offers, name="offers")
 
 
 def main() -> None:

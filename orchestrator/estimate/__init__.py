@@ -1,1 +1,1 @@
-"""Pure estimates: memory, throughput, time and money of a job on an offer."""
+"""Pure estimates: memory, throughput, latency and money of a job on hardware. Every constant is cited beside its use."""

@@ -111,7 +111,7 @@ def _accelerated(described: Described, family: Family | None) -> InstanceType | 
         family = Family(
             accelerator=accelerator.name,
             interconnect=Interconnect.PCIE,
-            quota={"g": "G", "p": "P"}.get(first, "standard"),
+            quota={"g": "G", "p": "P"}.get(first, "Standard"),
             cpu_fp32_gflops=40.0,
             cpu_bf16_gflops=0.0,
             bandwidth_gb_per_s=2.0,

@@ -1,1 +1,10 @@
-"""Pure placement: which offers suit a job, what each costs, which is chosen and why the others are not."""
+"""Placement: which hardware for which job, with the reasons. Pure: prices and `now` are arguments.
+
+suitable → score (training, batch, serving) → solve → explain; `place` is the one entry, for dry run, what-if and the real thing.
+"""
+
+from orchestrator.placement.explain import explain
+from orchestrator.placement.place import place
+from orchestrator.placement.render import plan_as_dict
+
+__all__ = ["explain", "place", "plan_as_dict"]

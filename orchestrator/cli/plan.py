@@ -1,0 +1,111 @@
+"""`orchestrator plan`: where each job would run, what it costs, and why not elsewhere."""
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from orchestrator.catalog import CatalogError, load
+from orchestrator.model.error import InputError
+from orchestrator.model.instant import from_iso, to_iso
+from orchestrator.model.job import Kind
+from orchestrator.model.plan import Choice, JobPlan, Placement, Plan
+from orchestrator.offers import load_snapshot, read_price_csv
+from orchestrator.placement import explain, place, plan_as_dict
+from orchestrator.placement.explain import describe, duration, summary
+
+BAD_INPUT = 2
+WIDTH = 130
+
+
+def plan(
+    catalog: Annotated[str, typer.Argument(metavar="CATALOG", help="The job catalog, a YAML file.")],
+    offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the shipped one.")] = None,
+    now: Annotated[str | None, typer.Option(metavar="ISO", help="Time to plan for, ISO 8601; default: now.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    job: Annotated[str | None, typer.Option("--explain", metavar="JOB", help="Explain one job in words.")] = None,
+) -> None:
+    """Place every job on the cheapest suitable hardware, ranked by the cost of the job. Nothing is started."""
+    at = _instant(now)
+    began = time.perf_counter()
+    try:
+        loaded = load(catalog)
+    except CatalogError as error:
+        typer.echo("\n".join(error.lines), err=True)
+        raise typer.Exit(BAD_INPUT) from error
+    book = read_price_csv(offers) if offers else load_snapshot()
+    ready = time.perf_counter()
+    found = place(loaded, book, at)
+    done = time.perf_counter()
+    if job is not None:
+        typer.echo(explain(_named(found, job, catalog)))
+    elif as_json:
+        timings = {"load_s": round(ready - began, 6), "plan_s": round(done - ready, 6)}
+        typer.echo(json.dumps(plan_as_dict(found, timings), indent=2))
+    else:
+        _console().print(table(found))
+        for line in _footer(found):
+            typer.echo(line)
+
+
+def table(found: Plan) -> Table:
+    """One row for every piece of work: what was chosen, or why nothing was."""
+    rows = Table(title=f"Plan of {found.now}, prices of {found.prices_as_of}", title_justify="left", box=box.SIMPLE)
+    rows.add_column("job", overflow="fold")
+    rows.add_column("placement", overflow="fold")
+    for heading in ("USD/h", "expected USD"):
+        rows.add_column(heading, justify="right")
+    rows.add_column("why", overflow="fold")
+    for each in found.jobs:
+        for name, placement in each.parts or ((None, each.placement),):
+            rows.add_row(*_row(each, name, placement))
+    return rows
+
+
+def _row(job: JobPlan, part: str | None, placement: Placement) -> tuple[str, ...]:
+    label = f"{job.name}/{part}" if part else job.name
+    choice = placement.chosen
+    if choice is None:
+        return label, placement.status.value, "", "", summary(placement)
+    money = f"{choice.expected_usd:.2f} {_period(job.kind, choice)}"
+    return label, describe(choice), f"{choice.usd_per_hour:.3f}", money, summary(placement)
+
+
+def _period(kind: Kind, choice: Choice) -> str:
+    return "a month" if kind is Kind.SERVE else f"in {duration(choice.expected_seconds)}"
+
+
+def _console() -> Console:
+    """At least WIDTH columns where the output is not a terminal, whose width nobody knows."""
+    console = Console()
+    return console if console.is_terminal else Console(width=max(console.width, WIDTH))
+
+
+def _footer(found: Plan) -> list[str]:
+    lines = [f"{found.objective_usd_per_month:.2f} USD a month for all jobs ({found.mode}, gap {found.gap:.2%})"]
+    return lines + [f"warning: {warning}" for warning in found.warnings]
+
+
+def _named(found: Plan, name: str, catalog: str) -> JobPlan:
+    job = found.job(name)
+    if job is None:
+        known = ", ".join(each.name for each in found.jobs) or "none"
+        raise InputError(f"{catalog}: has no job {name!r}.", f"Its jobs are: {known}.")
+    return job
+
+
+def _instant(text: str | None) -> str:
+    """The time to plan for in ISO 8601 UTC; the clock is read here and nowhere below."""
+    if text is None:
+        return to_iso(datetime.fromtimestamp(int(time.time()), UTC))
+    try:
+        return to_iso(from_iso(text))
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"--now: {text!r} is not an ISO 8601 time.", "Use, for example, 2026-11-30T02:00:00Z."
+        ) from error

@@ -1,0 +1,162 @@
+"""A placement in words: what was chosen and why, what came next, and why the rest was not."""
+
+from collections.abc import Iterator
+
+from orchestrator.model.job import Kind
+from orchestrator.model.plan import Choice, JobPlan, Placement, Rejection
+
+SHOWN_CANDIDATES = 3
+SHOWN_REASONS = 3
+SHOWN_OFFERS = 3
+
+REASONS = {
+    "accelerator": "the job asks for another accelerator",
+    "budget": "the cluster's budget does not allow it",
+    "crowded-out": "more important jobs take the room",
+    "deadline": "too slow for the deadline",
+    "duplicate": "the price list gives another price for the same offer",
+    "fractional-accelerator": "a part of an accelerator cannot be scheduled yet",
+    "hardware-mismatch": "the price list contradicts the hardware table",
+    "implausible-price": "the price cannot be right",
+    "interruptions": "interrupted more often than it can make progress",
+    "local-zone": "in a local zone, away from the region's network and storage",
+    "market": "the job's lifecycle or latency objective rules this market out",
+    "max-duration": "longer than the job may run",
+    "max-price": "dearer per hour than max_price",
+    "max-replicas": "more replicas than allowed for this load",
+    "max-workers": "more nodes than the cluster may have",
+    "memory": "does not fit in memory",
+    "needs-accelerator": "too large a model for a CPU machine",
+    "no-on-demand-price": "no on-demand price to compare the spot price with",
+    "other-region": "in another region",
+    "precision": "the hardware lacks the precision",
+    "quota": "more vCPUs than the quota allows",
+    "slo-itl": "tokens come too slowly for the objective",
+    "slo-latency": "requests take too long for the objective",
+    "slo-ttft": "the first token comes too late for the objective",
+    "spot-not-cheaper": "spot is not below on-demand",
+    "tensor-parallel": "the model's heads cannot be split over this instance",
+    "unknown-hardware": "the hardware table does not know it",
+    "window": "too slow for the window",
+    "zero-price": "the price list gives no price above zero",
+}
+
+
+def explain(job: JobPlan) -> str:
+    """Several lines of plain text about one job, without colour or clock."""
+    lines = [f"{job.name} ({job.kind.value}): {job.placement.status.value}"]
+    for name, placement in job.parts or (("", job.placement),):
+        indent = "  " if name else ""
+        if name:
+            lines.append(f"{indent}{name}: {placement.status.value}")
+        lines.extend(f"{indent}  {line}" for line in _placement(placement, job.kind))
+    return "\n".join(lines)
+
+
+def describe(choice: Choice) -> str:
+    """One line: "2 x g6.xlarge (L4) spot in use1-az4"."""
+    hardware = choice.instance_type
+    if choice.accelerator:
+        count = f"{choice.accelerators_per_instance} x " if choice.accelerators_per_instance > 1 else ""
+        hardware += f" ({count}{choice.accelerator})"
+    where = "" if choice.zone == "*" else f" in {choice.zone}"
+    return f"{choice.instances:g} x {hardware} {choice.market.value}{where}"
+
+
+def summary(placement: Placement) -> str:
+    """A clause for a table: the next other hardware and its distance; without a choice the commonest reasons."""
+    chosen = placement.chosen
+    if chosen is None:
+        shown = sorted(placement.rejections, key=lambda rejection: (_foreign(rejection), -len(rejection.offers)))
+        return "; ".join(f"{reason(rejection)} ({len(rejection.offers)})" for rejection in shown[:SHOWN_REASONS])
+    cheaper = [each for each in placement.candidates if each.expected_usd < chosen.expected_usd]
+    if cheaper:
+        return f"{describe(cheaper[0])} ({_distance(cheaper[0], chosen)}) does not fit beside the other jobs"
+    other = next((each for each in placement.candidates if each.instance_type != chosen.instance_type), None)
+    if other is None:
+        return "no other type suits"
+    return f"next type: {describe(other)} ({_distance(other, chosen)})"
+
+
+def _foreign(rejection: Rejection) -> bool:
+    return rejection.reason in ("other-region", "local-zone")
+
+
+def _distance(other: Choice, chosen: Choice) -> str:
+    if not chosen.expected_usd:
+        return f"{other.expected_usd:.2f} USD"
+    return f"{(other.expected_usd - chosen.expected_usd) / chosen.expected_usd:+.0%}"
+
+
+def reason(rejection: Rejection) -> str:
+    """One clause with the figures: "does not fit in memory: needs 17.1 GiB, has 12.4 GiB"."""
+    text = REASONS.get(rejection.reason, rejection.reason)
+    unit = f" {rejection.unit}" if rejection.unit else ""
+    figures = []
+    if rejection.needed is not None:
+        figures.append(f"needs {_value(rejection.needed)}{unit}")
+    if rejection.available is not None:
+        figures.append(f"has {_value(rejection.available)}{unit}")
+    return f"{text}: {', '.join(figures)}" if figures else text
+
+
+def _placement(placement: Placement, kind: Kind) -> Iterator[str]:
+    chosen = placement.chosen
+    if chosen is None:
+        yield "no offer suits:" if placement.rejections else "no offers"
+    else:
+        yield from _chosen(chosen, kind)
+        yield from _runners_up(chosen, placement.candidates)
+    if placement.rejections:
+        yield "not possible:"
+        yield from (f"  {line}" for line in map(_rejected, placement.rejections))
+
+
+def _chosen(choice: Choice, kind: Kind) -> Iterator[str]:
+    per = "a month" if kind is Kind.SERVE else f"a run of {duration(choice.expected_seconds)}"
+    yield f"chosen: {describe(choice)}, {choice.usd_per_hour:.4f} USD/h, {choice.expected_usd:.2f} USD {per}"
+    costs = ", ".join(f"{name} {usd:.2f}" for name, usd in choice.costs)
+    yield f"cost in USD: {costs} (estimated by {choice.basis.value})"
+    degrees = choice.parallelism
+    each = (
+        f"{degrees.tensor} accelerators"
+        if degrees.tensor > 1
+        else "one accelerator"
+        if choice.accelerator
+        else "a CPU machine"
+    )
+    yield f"parallelism: {degrees.data} {'copies' if degrees.data > 1 else 'copy'} of the model, each on {each}"
+
+
+def _runners_up(chosen: Choice, candidates: tuple[Choice, ...]) -> Iterator[str]:
+    cheaper = [other for other in candidates if other.expected_usd < chosen.expected_usd]
+    others = [other for other in candidates[1:] if other not in cheaper]
+    if cheaper:
+        yield "cheaper, but they do not fit beside the other jobs:"
+        yield from (f"  {_compared(other, chosen)}" for other in cheaper[:SHOWN_CANDIDATES])
+    if others:
+        yield f"next best of {len(others)}:"
+        yield from (f"  {_compared(other, chosen)}" for other in others[:SHOWN_CANDIDATES])
+    if len(candidates) == 1:
+        yield "no other offer suits"
+
+
+def _compared(other: Choice, chosen: Choice) -> str:
+    return f"{describe(other)}: {other.expected_usd:.2f} USD ({_distance(other, chosen)})"
+
+
+def _rejected(rejection: Rejection) -> str:
+    shown = ", ".join(rejection.offers[:SHOWN_OFFERS])
+    more = len(rejection.offers) - SHOWN_OFFERS
+    return f"{reason(rejection)} — {shown}{f' and {more} more' if more > 0 else ''}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: "45 s", "12 min", "3.4 h"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

@@ -1,0 +1,47 @@
+"""How often a job runs in a 730-hour month."""
+
+from datetime import timedelta
+
+from cronsim import CronSim
+
+from orchestrator.estimate.money import HOURS_PER_MONTH
+from orchestrator.model.instant import from_iso
+from orchestrator.model.job import Schedule
+
+RUNS_PER_MONTH = {
+    "never": 1.0,
+    "hourly": HOURS_PER_MONTH,
+    "daily": HOURS_PER_MONTH / 24,
+    "weekly": HOURS_PER_MONTH / 168,
+    "monthly": 1.0,
+    "quarterly": 1.0 / 3.0,
+    "yearly": 1.0 / 12.0,
+}
+"""By the catalog's `retrain`; "never" is a single run, counted in the month it happens."""
+
+ENOUGH_STARTS = 2000
+"""After so many starts their mean distance stands for the month."""
+
+
+def retrain_per_month(retrain: str) -> float:
+    """Training runs a month."""
+    return RUNS_PER_MONTH.get(retrain, 1.0)
+
+
+def starts_per_month(schedule: Schedule | None, now: str) -> float:
+    """Starts of a schedule in the 730 hours from `now` (ISO 8601); one for a job without a schedule.
+
+    The time zone moves the starts, not their number, and is left out.
+    """
+    if schedule is None:
+        return 1.0
+    begin = from_iso(now)
+    end = begin + timedelta(hours=HOURS_PER_MONTH)
+    count = 0
+    for start in CronSim(schedule.cron, begin):
+        if start > end:
+            break
+        count += 1
+        if count == ENOUGH_STARTS:
+            return count * (end - begin) / (start - begin)
+    return float(count)
