@@ -4,14 +4,22 @@ import sys
 
 import typer
 
+from orchestrator.cli.apply import apply
+from orchestrator.cli.cost import cost
+from orchestrator.cli.events import events
 from orchestrator.cli.offers import app as offers
 from orchestrator.cli.plan import plan
+from orchestrator.cli.status import status
 from orchestrator.cli.validate import validate
 from orchestrator.model.error import OrchestratorError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(validate)
 app.command()(plan)
+app.command()(apply)
+app.command()(status)
+app.command()(events)
+app.add_typer(cost, name="cost")
 app.add_typer(offers, name="offers")
 
 

@@ -13,7 +13,7 @@ class Assignment:
     of type `accelerator` (None = CPU only) and `cpus_per_worker` CPUs. `storage` is the cluster's storage URI or
     absolute path; `output_model` is where a training run publishes its result. `attempt` counts from 1.
     `date` (YYYY-MM-DD) is what `{date}` in paths stands for, the same in all attempts: of the scheduled start in the
-    schedule's time zone, else of the run's beginning in UTC.
+    schedule's time zone, else of the run's beginning (in UTC without a schedule).
     """
 
     run_id: str

@@ -1,0 +1,26 @@
+"""The planner of real life: the catalog's text, the shipped price book, the placement."""
+
+import time
+from datetime import datetime
+from pathlib import Path
+
+from orchestrator.catalog import CatalogError, load_text
+from orchestrator.control.planning import CatalogFaultsError, Planned
+from orchestrator.ledger.catalogs import CatalogText
+from orchestrator.model.instant import to_iso
+from orchestrator.offers import load_snapshot
+from orchestrator.placement import place, plan_as_dict
+
+
+def plan_text(source: CatalogText, now: datetime) -> Planned:
+    """Load, check and place a catalog as of `now`; CatalogFaultsError when it has faults."""
+    began_s = time.perf_counter()
+    try:
+        catalog = load_text(source.text, source.file, Path(source.base_dir))
+    except CatalogError as error:
+        raise CatalogFaultsError(error.lines) from error
+    prices = load_snapshot()
+    loaded_s = time.perf_counter()
+    plan = place(catalog, prices, to_iso(now))
+    timings = {"load_s": loaded_s - began_s, "plan_s": time.perf_counter() - loaded_s}
+    return Planned(source=source, catalog=catalog, plan=plan, prices=prices, plan_json=plan_as_dict(plan, timings))
