@@ -1,0 +1,1 @@
+"""The demo: the whole product on one machine, told step by step."""

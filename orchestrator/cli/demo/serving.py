@@ -1,0 +1,93 @@
+"""The serving chapter: the controller has deployed the service; requests find the right model by themselves."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow.parquet as pq
+
+from orchestrator.cli.demo.stage import Stage
+from orchestrator.cli.planned import PlannedFile
+from orchestrator.model.error import OperationError
+from orchestrator.model.job import TrainJob
+
+JOB = "ops-assistant"
+READY_DEADLINE_S = 300.0
+REQUEST_TIMEOUT_S = 60.0
+SHORT_WORDS = 50
+
+
+def talk(stage: Stage, planned: PlannedFile, number: int) -> None:
+    """Wait until the models answer, then send short and long requests, one by name and one as a stream."""
+    story = stage.story
+    story.chapter(number, "The service: OpenAI-compatible, routed by prompt length")
+    with httpx.Client(base_url=stage.cluster.serve_url, timeout=REQUEST_TIMEOUT_S, trust_env=False) as client:
+
+        def models() -> list[str] | None:
+            stage.news()
+            try:
+                answer = client.get("/v1/models")
+            except httpx.HTTPError:
+                return None
+            return [each["id"] for each in answer.json()["data"]] if answer.is_success else None
+
+        names = story.wait("the service", models, READY_DEADLINE_S)
+        story.say(f"{stage.cluster.serve_url}/v1 answers, models: {', '.join(names)}")
+        short, long = example_prompts(planned)
+        ask(stage, client, "auto", short, expect="small")
+        ask(stage, client, "auto", long, expect="large")
+        ask(stage, client, "large", short, expect="large")
+        chunks = list(stream(client, short))
+        story.say(f"streamed: {len(chunks)} chunks → [bold]{''.join(chunks)}[/bold]")
+        if not chunks:
+            raise OperationError("the stream was empty.")
+
+
+def ask(stage: Stage, client: httpx.Client, model: str, prompt: str, *, expect: str) -> None:
+    """One chat completion; fails when another model than expected answered."""
+    answer = client.post("/v1/chat/completions", json=_body(model, prompt))
+    if not answer.is_success:
+        raise OperationError(f"the service answered {answer.status_code}: {answer.text[:300]}")
+    used, why = answer.headers.get("x-orchestrator-model", ""), answer.headers.get("x-orchestrator-route", "")
+    text = answer.json()["choices"][0]["message"]["content"]
+    words = len(prompt.split())
+    stage.story.say(
+        f"model={model}, {words} words → {used} ({why}), {answer.elapsed.total_seconds():.2f} s: [bold]{text}[/bold]"
+    )
+    if used != expect:
+        raise OperationError(f"{used!r} answered a request that belongs to {expect!r}.")
+
+
+def stream(client: httpx.Client, prompt: str) -> Iterator[str]:
+    """The pieces of a streamed answer."""
+    with client.stream("POST", "/v1/chat/completions", json={**_body("auto", prompt), "stream": True}) as answer:
+        for line in answer.iter_lines():
+            data = line.removeprefix("data: ")
+            if line.startswith("data: ") and data != "[DONE]":
+                for choice in json.loads(data)["choices"]:
+                    if piece := choice["delta"].get("content"):
+                        yield piece
+
+
+def example_prompts(planned: PlannedFile) -> tuple[str, str]:
+    """A short and a long held-out text: from the rows that no training saw."""
+    data = next(job.data for job in planned.catalog.jobs if isinstance(job, TrainJob))
+    prompts = pq.read_table(Path(data).with_name("heldout.parquet"), columns=["prompt"])["prompt"].to_pylist()
+    by_length = sorted(prompts, key=lambda text: len(text.split()))
+    short, long = by_length[0], by_length[-1]
+    if len(short.split()) >= SHORT_WORDS:
+        raise OperationError(f"no held-out text has under {SHORT_WORDS} words.")
+    while len(long.split()) < SHORT_WORDS:
+        long = f"{long} {long}"
+    return short, long
+
+
+def _body(model: str, prompt: str) -> dict[str, Any]:
+    return {
+        "model": model,
+        "messages": [{"role": "user", "content": prompt}],
+        "max_tokens": 8,
+        "temperature": 0.0,
+    }
