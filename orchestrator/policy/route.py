@@ -89,7 +89,7 @@ def decide(table: RouteTable, request: RouteRequest) -> RouteDecision | UnknownM
 
 
 def matches(route: Route, request: RouteRequest) -> bool:
-    """Whether a rule applies; one about a figure or header the request lacks does not."""
+    """Whether a rule applies. One about a figure the request lacks does not; a header it lacks is empty text."""
     if route.when is None:
         return True
     subject, compare, wanted = route.when
@@ -108,12 +108,12 @@ def count_words(text: str) -> int:
 
 def _subject(subject: str, request: RouteRequest) -> float | str | None:
     if subject.startswith("header:"):
-        return dict(request.headers).get(subject.removeprefix("header:").lower())
+        return dict(request.headers).get(subject.removeprefix("header:").lower(), "")
     values: dict[str, float | str | None] = {
         "prompt_words": request.prompt_words,
         "prompt_tokens": request.prompt_tokens,
         "path": request.path,
-        "model": request.model,
+        "model": request.model or "",
     }
     return values.get(subject)
 

