@@ -12,8 +12,8 @@
         chaos.interrupt(cluster.state, chaos.live_instances(cluster.state)[0].instance_id, notice_s=10)
 
 One cluster runs at a time and is kept for the next test that asks for the same options (its nodes too, until they are
-idle for `idle_timeout_s`). Without `node_types` it can launch those of `emulated_node_types`: one L4 (g6.xlarge, spot in
-two zones and on-demand), one for services, and a CPU machine (c7i.xlarge). No controller runs.
+idle for `idle_timeout_s`). Without `node_types` it can launch those of `emulated_node_types`: L4 (g6.xlarge, spot in
+two zones and on-demand), a service one, and a CPU machine (c7i.xlarge). No controller runs.
 
 Ray reads its authentication mode and token once per process. All clusters of a test session share one token, set here
 before Ray is imported; tests that call `ray.init()` on their own work with it.
@@ -90,9 +90,9 @@ def cpu_machine(l4_machine: InstanceType) -> InstanceType:
 
 def make_offer(machine: InstanceType, market: Market, zone: str, price: str = "0.30", on_demand: str = "0.80") -> Offer:
     return Offer(
-        name=f"{machine.name}:{market}:us-east-1:{zone}", instance=machine, market=market, region="us-east-1", zone=zone,
-        price_usd_per_hour=Decimal(price), on_demand_usd_per_hour=Decimal(on_demand), interruptions_per_hour=0.05,
-        local_zone=False, source="test", as_of="2026-11-01",
+        name=f"{machine.name}:{market}:us-east-1:{zone}", instance=machine, market=market, region="us-east-1",
+        zone=zone, price_usd_per_hour=Decimal(price), on_demand_usd_per_hour=Decimal(on_demand),
+        interruptions_per_hour=0.05, local_zone=False, source="test", as_of="2026-11-01",
     )  # fmt: skip
 
 

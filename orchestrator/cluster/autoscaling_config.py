@@ -90,6 +90,16 @@ def local_node_type(node_type: NodeType) -> dict[str, Any]:
     }
 
 
+def read_scaling(state: StateDir) -> Scaling:
+    """How the running cluster scales, from the file that its autoscaler reads."""
+    config = yaml.safe_load(state.autoscaling_config.read_bytes())
+    return Scaling(
+        max_workers=config["max_workers"],
+        head_cpus=config["available_node_types"][HEAD_NODE_TYPE]["resources"]["CPU"],
+        idle_timeout_s=config["idle_timeout_minutes"] * 60,
+    )
+
+
 def write_config(node_types: Sequence[NodeType], scaling: Scaling, state: StateDir, cluster_name: str) -> None:
     """Writes the file that the autoscaler reads at every step, so node types can change while the cluster runs.
 

@@ -17,7 +17,7 @@ import httpx
 import psutil
 
 from orchestrator.cluster import instance as record_file
-from orchestrator.cluster.autoscaling_config import Scaling, write_config
+from orchestrator.cluster.autoscaling_config import Scaling, read_scaling, write_config
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import locked
 from orchestrator.cluster.instance import Order
@@ -85,12 +85,12 @@ def is_healthy(state: StateDir, cluster: ClusterState) -> bool:
     return alive and HEAD in cluster.pids and cluster.ready and _answers(state, _health_url(cluster))
 
 
-def set_node_types(state: StateDir, node_types: Sequence[NodeType], scaling: Scaling) -> None:
-    """Changes the node types of the running cluster; the autoscaler follows within its next step."""
+def set_node_types(state: StateDir, node_types: Sequence[NodeType], max_workers: int) -> None:
+    """Changes what the running cluster may launch; the autoscaler follows within its next step."""
     cluster = state.load()
     if cluster is None:
         raise OperationError("no cluster is running.", "Start one with `orchestrator up`.")
-    write_config(node_types, scaling, state, cluster.name)
+    write_config(node_types, replace(read_scaling(state), max_workers=max_workers), state, cluster.name)
 
 
 def _check_machine(state: StateDir) -> None:

@@ -4,12 +4,14 @@ Paths and payloads follow the AWS documentation "Instance metadata categories" a
 """
 
 import json
+import re
 import secrets
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from string import ascii_lowercase
 from typing import Any
 
 TOKEN_PATH = "/latest/api/token"
@@ -18,6 +20,7 @@ TOKEN_HEADER = "x-aws-ec2-metadata-token"
 TTL_HEADER = "x-aws-ec2-metadata-token-ttl-seconds"
 MAX_TTL_S = 21_600
 """AWS: "The maximum TTL is 21,600 seconds (six hours)"."""
+_ZONE_NUMBER = re.compile(r"-az([1-9])$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,8 @@ class Metadata:
             "instance-id": self.instance_id,
             "instance-type": self.instance_type,
             "instance-life-cycle": "spot" if self.market == "spot" else "on-demand",
-            "placement/availability-zone": self.zone,
+            "placement/availability-zone": zone_name(self.region, self.zone),
+            "placement/availability-zone-id": self.zone,
             "placement/region": self.region,
             "autoscaling/target-lifecycle-state": "InService",
         }
@@ -48,6 +52,12 @@ class Metadata:
         if self.rebalance_at:
             found["events/recommendations/rebalance"] = json.dumps({"noticeTime": self.rebalance_at})
         return found
+
+
+def zone_name(region: str, zone: str) -> str:
+    """A zone name for a zone id ("use1-az2" → "us-east-1b"); real accounts map them differently, each its own way."""
+    number = _ZONE_NUMBER.search(zone)
+    return region + (ascii_lowercase[int(number[1]) - 1] if number else "a")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,8 @@ class MetadataServer:
         """Answers a metadata path; 401 without a token that is still valid, as IMDSv2 does."""
         if self._expiries.get(token or "", 0.0) <= now_s:
             return Reply(401)
-        body = self._metadata.paths().get(path.removeprefix(META_DATA)) if path.startswith(META_DATA) else None
+        known = self._metadata.paths()
+        body = known.get(path.removeprefix(META_DATA).rstrip("/")) if path.startswith(META_DATA) else None
         return Reply(404) if body is None else Reply(200, body)
 
 

@@ -1,0 +1,60 @@
+"""`orchestrator up`: starts the local cluster for a catalog and applies it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from orchestrator.cli.apply import apply
+from orchestrator.cli.planned import PlannedFile, read_planned
+from orchestrator.cli.state_dir_option import StateDirOption, state_of
+from orchestrator.cluster import lifecycle
+from orchestrator.cluster.autoscaling_config import Scaling
+from orchestrator.cluster.lifecycle import UpOptions
+from orchestrator.model.catalog import Provider
+from orchestrator.model.error import InputError
+
+DEFAULT_CATALOG = Path("jobs/catalog.yaml")
+Port = Annotated[int, typer.Option(min=0, max=65535, show_default="any free port")]
+
+
+def up(
+    catalog: Annotated[Path, typer.Argument(metavar="[CATALOG]", help="The job catalog.")] = DEFAULT_CATALOG,
+    state_dir: StateDirOption = None,
+    idle_timeout_seconds: Annotated[float, typer.Option(min=1.0, help="Idle nodes go after this long.")] = 60.0,
+    head_cpus: Annotated[int, typer.Option(min=0, help="Logical CPUs of the head, for helper tasks.")] = 4,
+    dashboard_port: Port = 0,
+    serve_port: Port = 0,
+) -> None:
+    """Start a cluster whose nodes are emulated on this machine, under Ray's autoscaler, and apply the catalog."""
+    state = state_of(state_dir)
+    planned = read_planned(catalog, emulated=True)
+    _refuse_other_providers(planned)
+    before = state.load()
+    options = UpOptions(
+        scaling=Scaling(
+            max_workers=planned.catalog.cluster.max_workers, head_cpus=head_cpus, idle_timeout_s=idle_timeout_seconds
+        ),
+        dashboard_port=dashboard_port,
+        serve_port=serve_port,
+    )
+    with Console(stderr=True).status("starting the cluster …"):
+        cluster = lifecycle.up(state, planned.node_types, options)
+    already = before is not None and before.name == cluster.name
+    print(f"cluster {cluster.name} {'was up already' if already else 'is up'}")
+    for label, value in (("dashboard", cluster.dashboard_url), ("services", cluster.serve_url), ("state", state.root)):
+        print(f"  {label:<10}{value}")
+    apply(str(catalog), state_dir)
+    for each in planned.missing():
+        print(f"warning: {each}")
+    print('next: eval "$(orchestrator env)"')
+
+
+def _refuse_other_providers(planned: PlannedFile) -> None:
+    provider = planned.catalog.cluster.provider
+    if provider is not Provider.LOCAL:
+        raise InputError(
+            f"{planned.path}: cluster.provider is {provider.value}, `up` starts local clusters.",
+            f"Run `orchestrator cluster-yaml {planned.path}` and `ray up cluster.yaml`.",
+        )

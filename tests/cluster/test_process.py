@@ -1,0 +1,89 @@
+"""Processes are recognised by what cannot be reused, and ended with their children."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from orchestrator.cluster.process import end, end_marked, find, marked, record
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(300)"]
+ORPHAN_MAKER = [
+    sys.executable,
+    "-c",
+    "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'], "
+    "start_new_session=True)",
+]
+STUBBORN = [
+    sys.executable,
+    "-c",
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); time.sleep(300)",
+]
+
+
+@pytest.fixture
+def mark() -> str:
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+def spawn(mark: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    started = []
+
+    def start(command: list[str] = SLEEP) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(command, env={**os.environ, "TEST_MARK": mark}, stdout=subprocess.PIPE)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    end_marked("TEST_MARK", mark, grace_s=0)
+
+
+def test_a_recorded_process_is_found_until_it_ends(spawn: Callable[..., subprocess.Popen[bytes]]) -> None:
+    process = spawn()
+    recorded = record(process.pid)
+    assert find(recorded).pid == process.pid
+    assert find(replace(recorded, create_time=recorded.create_time - 5)) is None, "another process had this pid"
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert find(recorded) is None, "a zombie has ended"
+    process.wait()
+    assert find(recorded) is None
+
+
+def test_ending_kills_what_ignores_the_request(spawn: Callable[..., subprocess.Popen[bytes]]) -> None:
+    process = spawn(STUBBORN)
+    assert process.stdout.readline() == b"on\n"
+    assert end((find(record(process.pid)),), grace_s=0.3) == ()
+    assert not psutil.pid_exists(process.pid)
+
+
+def test_the_mark_finds_children_without_parent_or_group(
+    spawn: Callable[..., subprocess.Popen[bytes]], mark: str
+) -> None:
+    spawn(ORPHAN_MAKER).wait()
+    orphans = marked("TEST_MARK", mark)
+    assert len(orphans) == 1
+    assert end_marked("TEST_MARK", mark, grace_s=0) == ()
+    assert marked("TEST_MARK", mark) == ()
+
+
+def test_the_caller_is_spared(mark: str) -> None:
+    script = f"from orchestrator.cluster.process import marked; print(len(marked('TEST_MARK', '{mark}')))"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TEST_MARK": mark},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "0"
