@@ -15,14 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from orchestrator.runtime.controller import Controller
-
 from orchestrator.model.assignment import Assignment
 from orchestrator.model.error import InputError, OperationError, OrchestratorError
 from orchestrator.model.job import BatchJob
 from orchestrator.runtime import batch_input, batch_rows, engine, model_source
 from orchestrator.runtime.batch_log import ShardLog, ShardStat
 from orchestrator.runtime.batch_progress import Progress, progress
+from orchestrator.runtime.controller import Controller
 
 REPORT_EVERY_S = 5.0
 
@@ -64,24 +63,22 @@ def main() -> int:
 
 def infer(name: str, catalog: Path | None, date: str | None, *, redo: bool) -> None:
     """Get a placement for the job, make its output, and tell the controller how it went."""
-    controller = Controller.from_env()
     text = catalog.read_text(encoding="utf-8") if catalog else None
-    assignment = controller.begin_run(
-        name, catalog_text=text, base_dir=str(catalog.resolve().parent) if catalog else None
-    )
-    run_id = assignment.run_id
-    try:
-        night = tonight(assignment, date)
-        controller.report(
-            run_id, "started", f"batch {name}: {night.input} -> {night.output}", attempt=assignment.attempt
-        )
-        manifest = make_output(night, assignment, controller, redo=redo)
-    except OrchestratorError as error:
-        controller.report(run_id, "failed", str(error))
-        raise
-    scalars = {key: value for key, value in manifest.items() if isinstance(value, int | float | str)}
-    controller.report(run_id, "finished", f"{manifest['rows']} answers, {manifest['errors']} error rows", **scalars)
-    print(f"batch {name}: {manifest['rows']} answers, {manifest['errors']} error rows in {night.output}")
+    base_dir = str(catalog.resolve().parent) if catalog else None
+    with Controller.from_env() as controller:
+        assignment = controller.begin_run(name, catalog_text=text, base_dir=base_dir)
+        run_id = assignment.run_id
+        try:
+            night = tonight(assignment, date)
+            controller.report(run_id, "started", f"{night.input} -> {night.output}", attempt=assignment.attempt)
+            manifest = make_output(night, assignment, controller, redo=redo)
+        except OrchestratorError as error:
+            controller.report(run_id, "failed", str(error))
+            raise
+        made = f"{manifest['rows']} answers, {manifest['errors']} error rows in {night.output}"
+        scalars = {key: value for key, value in manifest.items() if isinstance(value, int | float | str)}
+        controller.report(run_id, "finished", made, **scalars)
+        print(f"batch {name}: {made}")
 
 
 def tonight(assignment: Assignment, date: str | None) -> Night:
@@ -95,7 +92,7 @@ def tonight(assignment: Assignment, date: str | None) -> Night:
         job=job,
         input=job.input.replace("{date}", day),
         output=job.output.replace("{date}", day).rstrip("/"),
-        model=str(model_source.resolve(job.model, assignment.storage)),
+        model=model_source.location(job.model, assignment.storage),
         columns=batch_rows.template_columns(job.prompt),
         engine=engine.engine_kwargs(
             job.engine, job.model, tensor_parallel=1 if cpu else assignment.tensor_parallel, cpu=cpu
@@ -144,7 +141,6 @@ def answer_pending(
     from orchestrator.runtime.batch import BatchSpec, run_shards
 
     spec = BatchSpec(
-        input=night.input,
         output=night.output,
         id_column=night.job.id_column,
         columns=night.columns,

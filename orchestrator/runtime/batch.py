@@ -15,9 +15,11 @@ import ray
 from ray.data import ActorPoolStrategy, DataContext
 
 from orchestrator.model.assignment import Assignment
+from orchestrator.runtime import model_source, storage
 from orchestrator.runtime.batch_input import Shard, read_shard
 from orchestrator.runtime.batch_log import ShardLog, ShardStat
 from orchestrator.runtime.batch_rows import Answer, Failure, Prompt, answer_table, failure_table, make_prompts
+from orchestrator.runtime.prompt import prompt_ids
 
 NO_PROGRESS_TIMEOUT_S = 24 * 3600
 """Ray Data gives up after 30 minutes without progress; waiting for spot capacity takes longer."""
@@ -25,9 +27,8 @@ NO_PROGRESS_TIMEOUT_S = 24 * 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSpec:
-    """What every worker needs to know. `model` is a local folder on the workers; `engine` are vLLM's arguments."""
+    """What every worker needs to know. `model` is a path or URI of a Hugging Face folder; `engine` vLLM's arguments."""
 
-    input: str
     output: str
     id_column: str
     columns: tuple[str, ...]
@@ -57,16 +58,14 @@ class VllmEngine:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         from vllm import LLM
 
-        self._llm = LLM(model=spec.model, disable_log_stats=True, use_tqdm_on_load=False, **spec.engine)
+        folder = str(storage.fetch_folder(spec.model, model_source.cache_dir()))
+        self._llm = LLM(model=folder, disable_log_stats=True, use_tqdm_on_load=False, **spec.engine)
         self._tokenizer: Any = self._llm.get_tokenizer()
         self.context_tokens = self._llm.model_config.max_model_len
 
     def encode(self, text: str) -> list[int]:
-        """As the model was trained: one user message in its chat template, or plain text without one."""
-        if self._tokenizer.chat_template is None:
-            return list(self._tokenizer.encode(text))
-        messages = [{"role": "user", "content": text}]
-        return list(self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
+        """Exactly what the model saw in training."""
+        return prompt_ids(self._tokenizer, text)
 
     def answer(self, prompts: Sequence[Prompt], max_tokens: int) -> list[Answer | Failure]:
         """Answer all prompts in one continuous batch."""
@@ -113,7 +112,7 @@ class ShardWorker:
 def answer_shard(spec: BatchSpec, shard: Shard, log: ShardLog, engine: Engine) -> ShardStat:
     """Read, answer and commit one shard; every row ends as an answer or an error row."""
     begun = time.monotonic()
-    rows = read_shard(spec.input, shard, (spec.id_column, *spec.columns))
+    rows = read_shard(shard, (spec.id_column, *spec.columns))
     prompts, failures = make_prompts(
         rows, spec.template, engine.encode, context_tokens=engine.context_tokens, max_tokens=spec.max_tokens
     )

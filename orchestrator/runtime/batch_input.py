@@ -1,17 +1,15 @@
 """The input of a batch: which rows there are, checked, and cut into shards that are the same on every attempt."""
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from orchestrator.model.error import InputError
+from orchestrator.runtime import storage
 
 MIN_SHARD_ROWS, MAX_SHARD_ROWS, WANTED_SHARDS = 32, 4096, 64
 """A shard is what one kill can cost; beyond 64 of them they grow rather than multiply, up to 4,096 rows."""
@@ -66,49 +64,28 @@ def index_input(location: str, id_column: str, columns: Sequence[str]) -> InputI
 
     Raises InputError for no file, a missing column, an empty id or an id that stands twice.
     """
-    filesystem, files = input_files(location)
+    files = input_files(location)
     ids = []
     for file in files:
-        found = pq.read_schema(file, filesystem=filesystem).names
+        filesystem, path = storage.filesystem(file)
+        found = pq.read_schema(path, filesystem=filesystem).names
         missing = [column for column in (id_column, *columns) if column not in found]
         if missing:
             raise InputError(
                 f"{file}: no column {', '.join(missing)};", f"it has {', '.join(found)}. Change the job or the data."
             )
-        read = pq.read_table(file, columns=[id_column], filesystem=filesystem)[id_column]
+        read = pq.read_table(path, columns=[id_column], filesystem=filesystem)[id_column]
         ids.append(pc.cast(read, pa.string()).combine_chunks())
     _refuse_bad_ids(location, id_column, ids)
     return InputIndex(files=tuple(files), ids=tuple(ids))
 
 
-def input_files(location: str) -> tuple[pafs.FileSystem, list[str]]:
-    """Parquet files behind a file, a folder (with its subfolders) or a glob, local or s3://; sorted by path.
-
-    `*` matches within one folder name, `**` any number of folders.
-    """
-    wild = re.search(r"[*?\[]", location)
-    filesystem, base = open_location(location[: wild.start()].rpartition("/")[0] if wild else location)
-    if not wild and filesystem.get_file_info(base).type == pafs.FileType.File:
-        return filesystem, [base]
-    pattern = location.removeprefix("s3://") if wild else "*.parquet"
-    infos = filesystem.get_file_info(pafs.FileSelector(base, recursive=True, allow_not_found=True))
-    files = [info.path for info in infos if info.type == pafs.FileType.File]
-    found = sorted(file for file in files if fnmatchcase(file, pattern) and _same_depth(file, pattern, bool(wild)))
+def input_files(location: str) -> list[str]:
+    """Parquet files behind a file, folder or glob, local or s3://; sorted by path."""
+    found = [file for file in storage.expand(location) if file.endswith(".parquet")]
     if not found:
         raise InputError(f"input {location} has no Parquet file;", "check the path and, with {date} in it, the date.")
-    return filesystem, found
-
-
-def open_location(location: str) -> tuple[pafs.FileSystem, str]:
-    """File system and path in it of a local path or s3:// URI (AWS_ENDPOINT_URL points S3 at another server)."""
-    if location.startswith("s3://"):
-        filesystem, path = pafs.FileSystem.from_uri(location)
-        return filesystem, path.rstrip("/")
-    return pafs.LocalFileSystem(), location.rstrip("/") or "/"
-
-
-def _same_depth(file: str, pattern: str, wild: bool) -> bool:
-    return not wild or "**" in pattern or file.count("/") == pattern.count("/")
+    return found
 
 
 def cut(index: InputIndex, settings: str) -> list[Shard]:
@@ -123,12 +100,12 @@ def cut(index: InputIndex, settings: str) -> list[Shard]:
     return shards
 
 
-def read_shard(location: str, shard: Shard, columns: Sequence[str]) -> list[dict[str, object]]:
+def read_shard(shard: Shard, columns: Sequence[str]) -> list[dict[str, object]]:
     """The rows of a shard, reading only the row groups that hold them."""
-    filesystem, _ = open_location(location)
     rows: list[dict[str, object]] = []
     for piece in shard.pieces:
-        with pq.ParquetFile(piece.file, filesystem=filesystem) as file:
+        filesystem, path = storage.filesystem(piece.file)
+        with pq.ParquetFile(path, filesystem=filesystem) as file:
             rows.extend(_read_piece(file, piece, list(columns)))
     return rows
 

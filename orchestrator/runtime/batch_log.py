@@ -1,15 +1,18 @@
 """What a batch has finished: one file per shard, written whole or not at all, and a manifest that ends the night."""
 
 import json
+import os
 import uuid
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from orchestrator.runtime.batch_input import Shard, index_input, open_location
+from orchestrator.runtime import storage
+from orchestrator.runtime.batch_input import Shard, index_input
 
 MANIFEST = "_manifest.json"
 ERRORS = "errors"
@@ -54,7 +57,7 @@ class ShardLog:
 
     def __init__(self, output: str) -> None:
         self.output = output
-        self._filesystem, self._folder = open_location(output)
+        self._filesystem, self._folder = storage.filesystem(output)
         self._local = isinstance(self._filesystem, pafs.LocalFileSystem)
 
     def manifest(self) -> dict[str, Any] | None:
@@ -109,16 +112,18 @@ class ShardLog:
 
     def _write(self, name: str, data: bytes) -> None:
         path = f"{self._folder}/{name}"
-        folder, _, base = path.rpartition("/")
         if not self._local:
             with self._filesystem.open_output_stream(path) as stream:
                 stream.write(data)
             return
-        self._filesystem.create_dir(folder, recursive=True)
-        hidden = f"{folder}/.{base}.{uuid.uuid4().hex[:8]}"
-        with self._filesystem.open_output_stream(hidden) as stream:
-            stream.write(data)
-        self._filesystem.move(hidden, path)
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        hidden = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+        with hidden.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        hidden.replace(target)
 
 
 def verify_output(output: str, input_location: str, id_column: str = "id") -> BatchCheck:
@@ -141,7 +146,7 @@ def verify_output(output: str, input_location: str, id_column: str = "id") -> Ba
 
 
 def _ids(folder: str, id_column: str) -> list[str]:
-    filesystem, path = open_location(folder)
+    filesystem, path = storage.filesystem(folder)
     selector = pafs.FileSelector(path, allow_not_found=True)
     names = sorted(info.path for info in filesystem.get_file_info(selector) if info.base_name.startswith("part-"))
     return [
