@@ -1,4 +1,4 @@
-"""`python -m jobs.assets`: makes the model folders and data files that `jobs/catalog.yaml` names. Repeats are cheap and harmless."""
+"""`python -m jobs.assets`: makes the models and data that `jobs/catalog.yaml` names. Repeats are cheap and harmless."""
 
 import argparse
 import sys
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def make_all(root: Path, batch_rows: int) -> None:
-    """The three assets in order of dependence: the cut is taken from the model, the texts are measured with its tokenizer."""
+    """The three assets in order of dependence: the model, its cut, and texts measured with its tokenizer."""
     model = root / MODEL
 
     def convert(target: Path) -> None:

@@ -11,9 +11,10 @@ LAYERS = 6
 README = """\
 # smollm2-6layer
 
-The embedding, the **first {layers} of {total} layers** and the final norm of SmolLM2-135M-Instruct (Apache-2.0), {millions:.1f}M
-parameters, input and output embeddings tied. The layers above were simply left out: nothing was distilled, and **as it is this
-model writes nonsense**. It is a starting point for full fine-tuning on a narrow task, and the demo's honest "small" model.
+The embedding, the **first {layers} of {total} layers** and the final norm of SmolLM2-135M-Instruct (Apache-2.0):
+{millions:.1f}M parameters, input and output embeddings tied. The layers above were simply left out: nothing was
+distilled, and **as it is this model writes nonsense**. It is a starting point for full fine-tuning on a narrow
+task, and the demo's honest "small" model.
 """
 
 

@@ -1,6 +1,5 @@
 """A folder that is either complete and of the right recipe, or not there."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -33,9 +32,9 @@ def publish(target: Path, fingerprint: str, build: Callable[[Path], None]) -> No
 def _swap(fresh: Path, target: Path) -> None:
     """A rename cannot replace a folder that has files, so the old one steps aside first."""
     if not target.exists():
-        os.replace(fresh, target)
+        fresh.replace(target)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    os.replace(target, old)
-    os.replace(fresh, target)
+    target.replace(old)
+    fresh.replace(target)
     shutil.rmtree(old)

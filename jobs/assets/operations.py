@@ -1,6 +1,6 @@
-"""Labelled texts from botocore, which every installation already has: what an AWS operation does → which service it belongs to.
+"""Labelled texts from botocore, which every installation has: what an AWS operation does → its service.
 
-Ten services with the most and clearest texts. The names of all ten are blotted out of the texts ("the service"), and the
+Ten services with many clear texts. The names of all ten are blotted out of the texts ("the service"), and the
 operation's own name is not in the prompt: the answer has to come from the meaning.
 """
 
@@ -37,8 +37,9 @@ SERVICES = {  # label → (botocore model, what the texts call it)
 }
 _OTHER_NAME = "the service"
 _NAMES = re.compile(
-    r"\b(?:%s)\b"
-    % "|".join(sorted((re.escape(n) for _, names in SERVICES.values() for n in names), key=len, reverse=True)),
+    r"\b("
+    + "|".join(sorted((name for _, names in SERVICES.values() for name in names), key=len, reverse=True))
+    + r")\b",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"<[^>]+>")
@@ -59,7 +60,7 @@ def fingerprint(batch_rows: int) -> str:
 
 
 def write(model: Path, target: Path, batch_rows: int) -> None:
-    """Writes train, heldout (balanced, labelled) and batch (unlabelled) Parquet files; texts are cut with `model`'s tokenizer."""
+    """Writes train and heldout (balanced, labelled) and batch (unlabelled); `model`'s tokenizer measures the texts."""
     tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
     train, heldout, rest = split([rows(label, tokenizer) for label in SERVICES])
     _write(target / "train.parquet", train, ("id", "prompt", "completion"))

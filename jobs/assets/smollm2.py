@@ -1,6 +1,6 @@
 """Converts the GGUF of SmolLM2-135M-Instruct into a Hugging Face folder.
 
-The file is a 4-bit quantisation (Q4_1, embeddings Q8_0), so the weights are not bit-identical to those on the model hub.
+The file is a 4-bit quantisation (Q4_1, embeddings Q8_0), so the weights are not bit-identical to the published ones.
 transformers can read GGUF too, but takes five times as long and gets the end token wrong (`<|im_start|>`).
 """
 
@@ -32,7 +32,7 @@ _CONTROL_TOKEN = 3
 
 
 def convert(gguf: Path, target: Path) -> None:
-    """Writes config, fp32 weights, tokenizer with chat template and generation settings into the existing folder `target`."""
+    """Writes config, fp32 weights, tokenizer with chat template and generation settings into the folder `target`."""
     reader = GGUFReader(gguf)
     if _field(reader, "general.architecture") != "llama" or _field(reader, "tokenizer.ggml.pre") != "smollm":
         raise OperationError(f"{gguf.name} is not a SmolLM2 model.", "Only SmolLM2 GGUF files can be converted.")
@@ -97,7 +97,7 @@ def _weight(tensor: object, heads: int, kv_heads: int) -> tuple[str, npt.NDArray
 
 
 def _uninterleave(weight: npt.NDArray[np.float32], heads: int) -> npt.NDArray[np.float32]:
-    """Row order of a query or key matrix: llama.cpp pairs neighbouring rows for its rotary embedding, Hugging Face the two halves."""
+    """Rows of a query or key matrix in Hugging Face order: its rotary embedding pairs halves, llama.cpp's pairs."""
     rows = weight.shape[0]
     return weight.reshape(heads, rows // heads // 2, 2, -1).swapaxes(1, 2).reshape(weight.shape)
 
