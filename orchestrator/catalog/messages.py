@@ -48,7 +48,7 @@ def explain(error: ErrorDetails) -> tuple[str, str | None]:
     if kind == CUSTOM:
         return str(context["text"]), context["suggestion"]
     if kind in _LIMITS:
-        return f"must be {_LIMITS[kind]} {context[_LIMIT_KEYS[kind]]}, not {shown(value)}", None
+        return f"must be {_LIMITS[kind]} {context[_LIMIT_KEYS[kind]]:g}, not {shown(value)}", None
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}, not {shown(value)}", _bool_word(value) if kind == "bool_type" else None
     if kind == "literal_error":

@@ -56,17 +56,17 @@ def _remove_empty(raw: Any, path: Path, report: Report) -> None:
 
 
 def _report(section: type[Section], raw: Any, errors: list[ErrorDetails], path: Path, report: Report) -> None:
-    meant = set()
     for error in errors:
         if error["type"] != "extra_forbidden":
             continue
         parent, key = error["loc"][:-1], str(error["loc"][-1])
         message, suggestion = messages.unknown_key(messages.section_at(section, parent), key, _at(raw, parent))
-        meant.add((*parent, suggestion))
+        if suggestion is not None:
+            report.mark_broken((*path, *parent, suggestion))
         report.add((*path, *error["loc"]), message, suggestion, at_key=True)
     for error in errors:
         place = (*path, *_without_marker(error["loc"]))
-        if error["type"] == "extra_forbidden" or error["loc"] in meant or report.is_broken(place):
+        if error["type"] == "extra_forbidden" or report.is_broken(place):
             continue
         message, suggestion = messages.explain(error)
         report.add(place, message, suggestion, at_key=error["loc"][-1:] == ("[key]",))

@@ -47,7 +47,7 @@ def load_text(text: str, file_name: str, base_dir: Path) -> Catalog:
     Jobs of the result are sorted by name. Raises CatalogError with every fault.
     """
     report = Report(file_name)
-    root = yaml_text.parse(text, report.add_at)
+    root = yaml_text.parse(text, report.note_at)
     if isinstance(root, MapNode):
         report.use(root)
         draft = _draft(plain(root), base_dir, report)
@@ -55,7 +55,7 @@ def load_text(text: str, file_name: str, base_dir: Path) -> Catalog:
         report.raise_if_any()
         return _build(draft, cards_by_job, base_dir)
     if root is not None:
-        report.add_at(
+        report.note_at(
             root.mark, (), f"must be a mapping with `version`, `cluster`, `models` and `jobs`, not {shown(plain(root))}"
         )
     report.raise_if_any()
@@ -67,14 +67,14 @@ def _read_text(path: Path, report: Report) -> str:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        report.add_at((1, 1), (), f"cannot be read: {reason.lower()}")
+        report.note_at((1, 1), (), f"cannot be read: {reason.lower()}")
         return ""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8", errors="replace")
         mark = yaml_text.mark_at(before, len(before))
-        report.add_at(mark, (), f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
+        report.note_at(mark, (), f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
         return ""
 
 
@@ -137,7 +137,7 @@ def _named(raw: dict[str, Any], section: str, report: Report) -> list[tuple[str,
         try:
             location.name(name)
         except QuantityError as error:
-            report.add((section, name), f"name {error.message}", at_key=True)
+            report.note_key((section, name), f"name {error.message}")
     return list(entries.items())
 
 

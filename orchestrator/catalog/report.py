@@ -18,8 +18,8 @@ class Report:
         """Take positions from this tree from now on."""
         self._root = root
 
-    def add_at(self, mark: Mark, path: Path, message: str, suggestion: str | None = None) -> None:
-        """Record a fault at a known position."""
+    def note_at(self, mark: Mark, path: Path, message: str, suggestion: str | None = None) -> None:
+        """Record a fault at a known position that does not keep the value at `path` from being used."""
         fault = Fault(
             file=self._file,
             line=mark[0],
@@ -29,18 +29,28 @@ class Report:
             suggestion=_one_line(suggestion) if suggestion is not None else None,
         )
         self._faults[fault] = None
-        self._broken.add(path)
-        self._with_broken_parts.update(path[:end] for end in range(len(path)))
+
+    def note_key(self, path: Path, message: str) -> None:
+        """Record a fault of the key at `path` that does not keep its value from being used."""
+        self.note_at(self._mark(path, key=True), path, message)
 
     def add(self, path: Path, message: str, suggestion: str | None = None, *, at_key: bool = False) -> None:
         """Record a fault of the value at `path`, or of its key."""
-        mark = locate(self._root, path, key=at_key) if self._root is not None else (1, 1)
-        self.add_at(mark, path, message, suggestion)
+        self.note_at(self._mark(path, key=at_key), path, message, suggestion)
+        self.mark_broken(path)
+
+    def mark_broken(self, path: Path) -> None:
+        """Keep checks that need this value quiet; the fault behind it is reported elsewhere."""
+        self._broken.add(path)
+        self._with_broken_parts.update(path[:end] for end in range(len(path)))
 
     def check(self, path: Path, message: str, *involved: Path, suggestion: str | None = None) -> None:
         """Record a fault that follows from the values at `path` and `involved`, unless one of them is broken."""
         if not any(self.is_broken(each) for each in (path, *involved)):
             self.add(path, message, suggestion)
+
+    def _mark(self, path: Path, *, key: bool) -> Mark:
+        return (1, 1) if self._root is None else locate(self._root, path, key=key)
 
     def is_broken(self, path: Path) -> bool:
         """Whether a fault is known of this value, of a part of it or of what holds it."""

@@ -11,7 +11,7 @@ TEXT_OPERATORS = ("==", "!=")
 Condition = tuple[str, str, float | str]
 """Subject, operator and value, as `orchestrator.model.job.Route.when` holds them."""
 
-_CONDITION = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*(?::[^\s<>=!]*)?)\s*(<=|>=|==|!=|<|>|=)\s*(.+?)\s*", re.DOTALL)
+_CONDITION = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*(?::[^\s<>=!]*)?)\s*(<=|>=|==|!=|<|>|=)\s*(\S.*?)\s*", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """A token of RFC 9110, 5.6.2."""

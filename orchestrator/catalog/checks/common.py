@@ -13,7 +13,7 @@ def check_instances(span: Span, path: Path, max_workers: int, report: Report) ->
     if most is not None and least > most:
         report.check((*path, "min"), f"min {least} is above max {most}", (*path, "max"))
     if least > max_workers:
-        report.check((*path, "min"), f"needs {least} instances; cluster.max_workers is {max_workers}")
+        report.check(path, f"needs {least} instances; cluster.max_workers is {max_workers}")
 
 
 def check_engine(engine: Engine, path: Path, card: ModelCard | None, report: Report) -> None:
