@@ -1,4 +1,4 @@
-"""`orchestrator demo`: plan, cluster, fine-tune with an interruption, batch with a kill, services, bill, and everything down."""
+"""`orchestrator demo`: plan, cluster, fine-tune with an interruption, batch with a kill, service, bill, all down."""
 
 import os
 import shutil

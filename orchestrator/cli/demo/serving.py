@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pyarrow.parquet as pq
+from rich.markup import escape
 
 from orchestrator.cli.demo.stage import Stage
 from orchestrator.cli.planned import PlannedFile
@@ -40,7 +41,7 @@ def talk(stage: Stage, planned: PlannedFile, number: int) -> None:
         ask(stage, client, "auto", long, expect="large")
         ask(stage, client, "large", short, expect="large")
         chunks = list(stream(client, short))
-        story.say(f"streamed: {len(chunks)} chunks → [bold]{''.join(chunks)}[/bold]")
+        story.say(f"streamed: {len(chunks)} chunks → [bold]{escape(''.join(chunks))}[/bold]")
         if not chunks:
             raise OperationError("the stream was empty.")
 
@@ -52,10 +53,9 @@ def ask(stage: Stage, client: httpx.Client, model: str, prompt: str, *, expect: 
         raise OperationError(f"the service answered {answer.status_code}: {answer.text[:300]}")
     used, why = answer.headers.get("x-orchestrator-model", ""), answer.headers.get("x-orchestrator-route", "")
     text = answer.json()["choices"][0]["message"]["content"]
-    words = len(prompt.split())
-    stage.story.say(
-        f"model={model}, {words} words → {used} ({why}), {answer.elapsed.total_seconds():.2f} s: [bold]{text}[/bold]"
-    )
+    seconds = answer.elapsed.total_seconds()
+    about = f"model={model}, {len(prompt.split())} words → {used} ({why}), {seconds:.2f} s"
+    stage.story.say(f"{escape(about)}: [bold]{escape(text)}[/bold]")
     if used != expect:
         raise OperationError(f"{used!r} answered a request that belongs to {expect!r}.")
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.markup import escape
+
 from orchestrator.cli.demo.story import Story
 from orchestrator.cluster.state import ClusterState, StateDir
 from orchestrator.ledger import events
@@ -31,9 +33,8 @@ class Stage:
     history: list[Event] = field(default_factory=list)
 
     def submit(self, module: str, job: str) -> str:
-        """`ray job submit --working-dir . -- python -m MODULE --job JOB`, as a user types it; returns the submission id."""
-        number = sum(1 for event in self.history if event.kind == "submitted" and event.job == job) + 1
-        submission_id = f"demo-{job}-{number}"
+        """What a user types: `ray job submit --working-dir . -- python -m MODULE --job JOB`; returns the submission id."""
+        submission_id = f"demo-{job}"
         ray = str(Path(sys.executable).with_name("ray"))
         typed = f"ray job submit --working-dir . -- python -m {module} --job {job}"
         self.story.say(f"[bold green]$[/bold green] {typed}")
@@ -62,13 +63,13 @@ class Stage:
     def wait_for(
         self, job: str, kinds: tuple[str, ...], deadline_s: float, *, accept: Callable[[Event], bool] = lambda _: True
     ) -> Event:
-        """Tells what happens until an event of that job and one of those kinds comes; a failure of the run ends the wait."""
+        """Tells what happens until an event of that job and one of those kinds comes; a failed run ends the wait."""
 
         def probe() -> Event | None:
             wanted = None
             for event in self.news():
                 if event.kind not in QUIET_KINDS and event.job in (job, ""):
-                    self.story.say(f"[dim]{event.kind}:[/dim] {event.message}")
+                    self.story.say(f"[dim]{event.kind}:[/dim] {escape(event.message)}")
                 if event.job == job and event.kind == "failed" and "failed" not in kinds:
                     raise OperationError(f"{job} failed: {event.message}")
                 if wanted is None and event.job == job and event.kind in kinds and accept(event):

@@ -23,9 +23,8 @@ def fine_tune(stage: Stage, number: int) -> None:
     resumed = stage.wait_for(JOB, ("resumed",), START_DEADLINE_S)
     done = stage.wait_for(JOB, ("finished",), RUN_DEADLINE_S)
     before, after = figure(done, "accuracy_before"), figure(done, "accuracy_after")
-    story.say(
-        f"[bold]accuracy on held-out texts {before:.0%} → {after:.0%}[/bold], resumed once at step {figure(resumed, 'step'):.0f}"
-    )
+    story.say(f"[bold]accuracy on held-out texts {before:.0%} → {after:.0%}[/bold]")
+    story.say(f"one interruption, one resume, at step {figure(resumed, 'step'):.0f}")
     if after <= before:
         raise OperationError(f"the fine-tune did not help: {before:.0%} before, {after:.0%} after.")
 
