@@ -33,7 +33,7 @@ class Stage:
     history: list[Event] = field(default_factory=list)
 
     def submit(self, module: str, job: str) -> str:
-        """What a user types: `ray job submit --working-dir . -- python -m MODULE --job JOB`; returns the submission id."""
+        """`ray job submit --working-dir . -- python -m MODULE --job JOB`, as typed; returns the submission id."""
         submission_id = f"demo-{job}"
         ray = str(Path(sys.executable).with_name("ray"))
         typed = f"ray job submit --working-dir . -- python -m {module} --job {job}"
