@@ -83,6 +83,7 @@ def train_job(name: str, job: train.Train, card: ModelCard, cluster: ClusterSpec
         seed=job.seed,
         prompt_column=job.prompt_column,
         completion_column=job.completion_column,
+        heldout=location.absolute(job.heldout, base_dir) if job.heldout else None,
     )
 
 

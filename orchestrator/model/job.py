@@ -80,7 +80,10 @@ class CheckpointRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainJob(Common):
-    """A fine-tune. `tokens` is per epoch, None = measured from the data; `min_instances..max_instances` nodes."""
+    """A fine-tune. `tokens` is per epoch, None = measured from the data; `min_instances..max_instances` nodes.
+
+    `heldout` is data on which accuracy is measured before and after, None = `heldout.parquet` beside `data`, if any.
+    """
 
     model: ModelCard
     method: Method
@@ -103,6 +106,7 @@ class TrainJob(Common):
     seed: int
     prompt_column: str
     completion_column: str
+    heldout: str | None = None
 
     @property
     def kind(self) -> Kind:

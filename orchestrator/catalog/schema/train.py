@@ -56,6 +56,11 @@ class Train(Job):
         "Parquet files (globs allowed) with a prompt and a completion column.",
         otherwise="`<cluster.storage>/data/<job>/*.parquet`",
     )
+    heldout: Location | None = setting(
+        None,
+        "Parquet files that are not trained on: accuracy is measured on them before and after.",
+        otherwise="`heldout.parquet` beside `data`, if there is one",
+    )
     tokens: WholeCount | None = setting(
         None, "Training tokens of one epoch, such as `40M`.", otherwise="measured from the data"
     )
