@@ -10,33 +10,12 @@ from orchestrator.catalog import CatalogError, load_text
 from orchestrator.model.catalog import Catalog
 
 LINE = re.compile(r"c\.yaml:[1-9][0-9]*:[1-9][0-9]*: [^\n]+: [^\n]+")
+WORDS = """
+    { } [ ] : &a *a <<: !!int | # ~ ' " -1 0 1e400 .nan .inf null true no 02:00 10 10m $3/h 2% 40M any run:tune
+    run:nightly kind: serve --- ... ? é
+"""
 SNIPPETS = st.sampled_from(
-    [
-        *(
-            "{",
-            "}",
-            "[",
-            "]",
-            ":",
-            ": ",
-            "- ",
-            "\n",
-            "\n  ",
-            "\t",
-            "&a ",
-            "*a",
-            "<<: ",
-            "!!int ",
-            "|",
-            "'",
-            '"',
-            "#",
-            "~",
-        ),
-        *("-1", "0", "1e400", ".nan", ".inf", "null", "true", "no", "02:00", "10", "10m", "$3/h", "2%", "40M", "any"),
-        *("run:tune", "run:nightly", "{a: 1}", "[1, 2]", "kind: serve", "---", "...", "%YAML 1.1\n", "? "),
-        *("'", '"', "\x00", "\ufeff", "é", "\u2028"),
-    ]
+    [*WORDS.split(), ": ", "- ", "\n", "\n  ", "\t", "{a: 1}", "[1, 2]", "%YAML 1.1\n", "\x00", "\ufeff", "\u2028"]
 )
 quietly = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

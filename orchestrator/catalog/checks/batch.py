@@ -19,7 +19,7 @@ def check_batch(job: Batch, path: Path, card: ModelCard | None, max_workers: int
     if job.output is not None and job.output == job.input:
         report.check((*path, "output"), "is the input itself", (*path, "input"))
     if card is not None:
-        check_engine(job.engine, (*path, "engine"), card, report)
+        check_engine(job.engine, (*path, "engine"), [card], report)
         _check_tokens(job, path, card, report)
 
 

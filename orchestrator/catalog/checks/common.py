@@ -1,5 +1,7 @@
 """Checks that several kinds of job share."""
 
+from collections.abc import Sequence
+
 from orchestrator.catalog.fault import Path
 from orchestrator.catalog.field_types import Span
 from orchestrator.catalog.report import Report
@@ -16,15 +18,13 @@ def check_instances(span: Span, path: Path, max_workers: int, report: Report) ->
         report.check(path, f"needs {least} instances; cluster.max_workers is {max_workers}")
 
 
-def check_engine(engine: Engine, path: Path, card: ModelCard | None, report: Report) -> None:
-    """The engine serves no longer sequences than the model knows."""
+def check_engine(engine: Engine, path: Path, cards: Sequence[ModelCard], report: Report) -> None:
+    """The engine serves no longer sequences than one of its models knows; shorter models get their own limit."""
     longest = engine.max_model_len
-    if card is not None and longest is not None and longest > card.context_tokens:
-        report.check(
-            (*path, "max_model_len"),
-            f"{longest} tokens is more than the context of {card.name}, {card.context_tokens}",
-            ("models", card.name, "context"),
-        )
+    best = max(cards, key=lambda card: card.context_tokens, default=None)
+    if best is not None and longest is not None and longest > best.context_tokens:
+        message = f"{longest} tokens is more than the context of {best.name}, {best.context_tokens}"
+        report.check((*path, "max_model_len"), message, *(("models", card.name, "context") for card in cards))
 
 
 def hours(seconds: float) -> str:

@@ -23,8 +23,9 @@ def check_serve(job: Serve, path: Path, parts: Parts, report: Report) -> None:
     if job.route is not None:
         _check_targets(job.route, (*path, "route"), path, parts, report)
         _check_order(job.route, (*path, "route"), report)
-    for card in parts.values():
-        check_engine(job.engine, (*path, "engine"), card, report)
+    cards = [card for card in parts.values() if card is not None]
+    if len(cards) == len(parts):
+        check_engine(job.engine, (*path, "engine"), cards, report)
     if job.speculative is not None and job.task is not Task.GENERATE:
         message = f"speculative decoding is for task generate, not {job.task.value}"
         report.check((*path, "speculative"), message, (*path, "task"))
