@@ -1,6 +1,7 @@
 """Reads small files and lists folders, of local paths and s3:// URIs alike."""
 
 import fnmatch
+import os
 import re
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -93,8 +94,11 @@ def _s3(name: str, region: str) -> tuple[Any, str]:
     """The filesystem and the path in it. AWS_ENDPOINT_URL in the environment points it at another S3 server."""
     from pyarrow import fs
 
+    scheme, _, endpoint = os.environ.get("AWS_ENDPOINT_URL", "").rpartition("://")
     filesystem = fs.S3FileSystem(
         region=region,
+        scheme=scheme or "https",
+        endpoint_override=endpoint or None,
         connect_timeout=_CONNECT_S,
         request_timeout=_REQUEST_S,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=2),

@@ -6,8 +6,9 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
-from orchestrator.catalog import load_text, missing_inputs
+from orchestrator.catalog import load_text, missing_inputs, storage
 
 CATALOG = """\
 cluster: {provider: local, region: us-east-1, storage: state}
@@ -114,3 +115,18 @@ def test_unreachable_object_store_is_a_sentence_not_a_hang(tmp_path, monkeypatch
     assert any(
         line.startswith("data s3://bucket/train/*.parquet cannot be listed: ") for line in missing_inputs(job, catalog)
     )
+
+
+def test_object_store_is_searched_like_a_disk(tmp_path, monkeypatch, put):
+    def bucket(name: str, _: str):
+        return fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), name.removeprefix("s3://").rstrip("/")
+
+    monkeypatch.setattr(storage, "_s3", bucket)
+    for name in ("b/in/date=1/b.parquet", "b/in/date=1/a.parquet", "b/in/date=2/c.parquet", "b/in/readme"):
+        put(name, "id") if name.endswith(".parquet") else put(name)
+    assert storage.first_match("s3://b/in/date=*/*.parquet", "us-east-1") == "s3://b/in/date=1/a.parquet"
+    assert storage.first_match("s3://b/in/date=2/*.parquet", "us-east-1") == "s3://b/in/date=2/c.parquet"
+    assert storage.first_match("s3://b/in/readme", "us-east-1") == "s3://b/in/readme"
+    assert storage.first_match("s3://b/in/date=2", "us-east-1") == "s3://b/in/date=2/c.parquet"
+    assert storage.first_match("s3://b/in/date=3/*.parquet", "us-east-1") is None
+    assert storage.read_head("s3://b/in/date=1/a.parquet", 4, "us-east-1") == b"PAR1"
