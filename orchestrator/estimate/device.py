@@ -14,13 +14,15 @@ TENSOR_EFFICIENCY = {
 }
 """Share of the summed rates left under tensor parallelism, by degree.
 
-PCIe, 8: practitioners report that without NVLink 8 GPUs degrade to about 4 effective once every layer is synchronised. The
-steps between are interpolated; NVLink: two all-reduces a layer at 600-900 GB/s hide mostly behind compute. Assumptions.
+PCIe, 8: practitioners report that without NVLink 8 GPUs degrade to about 4 effective once every layer is
+synchronised. The steps between are interpolated; NVLink: two all-reduces a layer at 600-900 GB/s hide mostly behind
+compute. Assumptions.
 """
 
 CPU_EFFICIENCY = {Dtype.FP32: 0.5, Dtype.BF16: 0.25}
-"""Share of peak that matrix products reach on a CPU: half with AVX (large GEMMs in oneDNN reach 0.6 to 0.8, layer norms and
-attention do not); a quarter with AMX, whose peak is 16 times AVX-512's but is fed from caches and memory. Assumptions."""
+"""Share of peak that matrix products reach on a CPU: half with AVX (large GEMMs in oneDNN reach 0.6 to 0.8, layer
+norms and attention do not); a quarter with AMX, whose peak is 16 times AVX-512's but is fed from caches and memory.
+Assumptions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +30,8 @@ class Device:
     """Rates and memory of one device at one compute precision.
 
     `tflops` is the peak in TFLOP/s at `dtype` after tensor-parallel losses (on a CPU: what is really reached, see
-    CPU_EFFICIENCY), `bandwidth_gb_per_s` the memory bandwidth in GB/s (1e9) after the same losses, `memory_gib` the sum of
-    the accelerators' memory (of the host for a CPU) in GiB. `count` is how many such devices one instance has.
+    CPU_EFFICIENCY), `bandwidth_gb_per_s` the memory bandwidth in GB/s (1e9) after the same losses, `memory_gib` the
+    sum of the accelerators' memory (of the host for a CPU) in GiB. `count` is how many such devices one instance has.
     """
 
     dtype: Dtype
@@ -42,9 +44,11 @@ class Device:
 
 
 def peak_tflops(instance: InstanceType, dtype: Dtype) -> float:
-    """Peak TFLOP/s of one accelerator (or of the CPU machine) at a compute precision; 0 = not supported by the hardware.
+    """Peak TFLOP/s of one accelerator (or of the CPU machine) at a compute precision; 0 = not supported by the
+    hardware.
 
-    Quantised weights are multiplied in fp16 or bf16 (weight-only kernels), so integer precisions have no rate of their own.
+    Quantised weights are multiplied in fp16 or bf16 (weight-only kernels), so integer precisions have no rate of
+    their own.
     """
     accelerator = instance.accelerator
     if accelerator is None:
@@ -85,8 +89,8 @@ def device(instance: InstanceType, dtype: Dtype, tensor: int = 1) -> Device:
 def inference_dtype(instance: InstanceType, stored: Dtype, wanted: Dtype | None) -> Dtype:
     """Compute precision for inference: what the catalog wants, else the fastest the hardware has for these weights.
 
-    bf16 weights are computed in fp16 where there is no bf16 (T4, V100) and fp32 weights in fp16 on accelerators, as vLLM does
-    by default; on a CPU in bf16 where it has a matrix unit for it, else in fp32.
+    bf16 weights are computed in fp16 where there is no bf16 (T4, V100) and fp32 weights in fp16 on accelerators, as
+    vLLM does by default; on a CPU in bf16 where it has a matrix unit for it, else in fp32.
     """
     if wanted is not None:
         return wanted

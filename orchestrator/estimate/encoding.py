@@ -8,14 +8,16 @@ from orchestrator.estimate.memory import GIB, weights_gib
 from orchestrator.model.card import ModelCard
 
 BLOCK_PARAMS = 12.0
-"""Parameters of a transformer block in units of hidden^2 (4 attention, 8 feed-forward); embeddings are only looked up."""
+"""Parameters of a transformer block in units of hidden^2 (4 attention, 8 feed-forward); embeddings are only looked
+up."""
 
 BATCH_OVERHEAD_S = 0.005
 """Tokenising, batching and returning a batch through Ray Serve. Assumption."""
 
 BATCH_SIZES = (1, 2, 4, 8, 16, 32)
 LATENCY_BATCHES = 3.0
-"""99th percentile of a request's time in batch times: the batch under way, its own, and one more in the tail. Assumption."""
+"""99th percentile of a request's time in batch times: the batch under way, its own, and one more in the tail.
+Assumption."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,8 @@ def batch_s(encoder: Encoder, batch: int) -> float:
 
 
 def requests_per_s(encoder: Encoder, batch: int) -> float:
-    """Throughput at a batch size. Two batches overlap, one computing while the other is prepared, so overhead is not added."""
+    """Throughput at a batch size. Two batches overlap, one computing while the other is prepared, so overhead is not
+    added."""
     return batch / max(batch_s(encoder, batch) - BATCH_OVERHEAD_S, BATCH_OVERHEAD_S / 2.0)
 
 

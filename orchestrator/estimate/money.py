@@ -7,7 +7,8 @@ HOURS_PER_MONTH = 730.0
 SECONDS_PER_HOUR = 3600.0
 
 BOOT_S = 150.0
-"""From the request to a Ray node: EC2 launch, boot, container image. Assumption; GPU replicas are reported at 30-300 s."""
+"""From the request to a Ray node: EC2 launch, boot, container image. Assumption; GPU replicas are reported at 30-300
+s."""
 
 LOAD_GB_PER_S = 0.5
 """Model download and load, per instance, GB (1e9) per second from S3. Assumption."""
@@ -32,7 +33,8 @@ CENT_FRACTION = Decimal("0.000001")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interruptible:
-    """Work of `work_s` seconds on `nodes` nodes that lose `redo_s` of work and `restart_s` of waiting at an interruption.
+    """Work of `work_s` seconds on `nodes` nodes that lose `redo_s` of work and `restart_s` of waiting at an
+    interruption.
 
     `lockstep`: one node's interruption stops all (training); else only its own share is redone (batch).
     """
@@ -48,8 +50,8 @@ class Interruptible:
 def expected_s(run: Interruptible) -> float | None:
     """Expected seconds including interruptions; None when more is lost than done.
 
-    T = work / (1 - rate x (redo + restart)), rate = interruptions per second of all nodes in lockstep, of one node else.
-    Restarts can be interrupted as well, which is why the loss divides instead of adding.
+    T = work / (1 - rate x (redo + restart)), rate = interruptions per second of all nodes in lockstep, of one node
+    else. Restarts can be interrupted as well, which is why the loss divides instead of adding.
     """
     per_second = run.interruptions_per_hour / SECONDS_PER_HOUR * (run.nodes if run.lockstep else 1)
     lost = per_second * (run.redo_s + run.restart_s)

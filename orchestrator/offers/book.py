@@ -9,7 +9,8 @@ from orchestrator.offers.quote import ANY_ZONE, UNDATED, Quote, UnknownHardware
 from orchestrator.offers.zones import is_local_zone
 
 LEAST_SPOT_FRACTION = Decimal("0.02")
-"""Spot below this fraction of on-demand is a slip of the list: AWS promises "up to 90% off", lists were seen with $0.01 for a B200."""
+"""Spot below this fraction of on-demand is a slip of the list: AWS promises "up to 90% off", lists were seen with
+$0.01 for a B200."""
 
 ROUNDING_USD = Decimal("0.0001")
 """Lists give four to six decimals; prices this close are equal."""

@@ -3,13 +3,13 @@
 GPU_PER_HOUR = 0.05
 """Interruptions per GPU instance and hour: an assumption between two sources that disagree by far.
 
-AWS Spot Instance Advisor bands (below 5% ... above 20% of instances a month, read 2026-11) mean at most about 0.0003/h averaged
-over all customers; probing V100 pools in 2023 (sky spot-traces, 9 zones, 6,300 node-hours) lost 0.1 to 1.4 nodes per node-hour,
-0.3 in the mean, because a fresh node of a scarce type is the first to go. 0.05/h = one in 20 hours leans to the careful side.
+The AWS Spot Instance Advisor's bands (below 5% ... above 20% of instances a month) mean about 0.0003/h in the worst
+band. Probing V100 pools in 2023 (sky spot-traces, 9 zones, 6,300 node-hours) lost 0.1 to 1.4 nodes a node-hour, 0.3 in
+the mean, because a fresh node of a scarce type is the first to go. 0.05/h, one in 20 hours, leans to the careful side.
 """
 
 CPU_PER_HOUR = 0.01
-"""Interruptions per CPU instance and hour: an assumption; CPU pools are deeper, Advisor shows their common types in lower bands."""
+"""Interruptions per CPU instance and hour: an assumption; CPU pools are deeper than GPU pools."""
 
 
 def assumed_per_hour(*, accelerated: bool) -> float:

@@ -1,6 +1,7 @@
 """Placement: which hardware for which job, with the reasons. Pure: prices and `now` are arguments.
 
-suitable → score (training, batch, serving) → solve → explain; `place` is the one entry, for dry run, what-if and the real thing.
+suitable → score (training, batch, serving) → solve → explain; `place` is the one entry, for dry run, what-if and the
+real thing.
 """
 
 from orchestrator.placement.explain import explain

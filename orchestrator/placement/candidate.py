@@ -66,17 +66,21 @@ def priced(offer: Offer, sizing: Sizing, runs_per_month: float) -> Candidate:
 
 
 def best(ways: Iterable[Candidate | Refusal], all_limits: tuple[Limit, ...]) -> Candidate | Refusal:
-    """The cheapest way that fits the cluster's limits alone; else the refusal of the last, most capable way."""
+    """The cheapest way that keeps the cluster's limits by itself.
+
+    Without one: the limit that the first (smallest) otherwise possible way breaks, else why the last, most capable way
+    is impossible.
+    """
     cheapest: Candidate | None = None
-    refusal: Refusal | None = None
+    broken: Refusal | None = None
+    impossible: Refusal | None = None
     for way in ways:
-        broken = way if isinstance(way, Refusal) else exceeded(dict(way.uses), {}, all_limits)
-        if broken is not None:
-            refusal = broken
-        elif isinstance(way, Candidate) and (
-            cheapest is None or way.choice.expected_usd < cheapest.choice.expected_usd
-        ):
+        if isinstance(way, Refusal):
+            impossible = way
+            continue
+        limit = exceeded(dict(way.uses), {}, all_limits)
+        if limit is not None:
+            broken = broken or limit
+        elif cheapest is None or way.choice.expected_usd < cheapest.choice.expected_usd:
             cheapest = way
-    if cheapest is not None:
-        return cheapest
-    return refusal or Refusal(reason="no-way", needed=None, available=None)
+    return cheapest or broken or impossible or Refusal(reason="no-way", needed=None, available=None)

@@ -91,12 +91,11 @@ def _distance(other: Choice, chosen: Choice) -> str:
 def reason(rejection: Rejection) -> str:
     """One clause with the figures: "does not fit in memory: needs 17.1 GiB, has 12.4 GiB"."""
     text = REASONS.get(rejection.reason, rejection.reason)
-    unit = f" {rejection.unit}" if rejection.unit else ""
-    figures = []
-    if rejection.needed is not None:
-        figures.append(f"needs {_value(rejection.needed)}{unit}")
-    if rejection.available is not None:
-        figures.append(f"has {_value(rejection.available)}{unit}")
+    figures = [
+        f"{verb} {_value(value, rejection.unit)}"
+        for verb, value in (("needs", rejection.needed), ("has", rejection.available))
+        if value is not None
+    ]
     return f"{text}: {', '.join(figures)}" if figures else text
 
 
@@ -158,5 +157,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _value(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+def _value(value: float | str, unit: str) -> str:
+    if isinstance(value, str):
+        return f"{value} {unit}".strip()
+    return duration(value) if unit == "s" else f"{value:g} {unit}".strip()

@@ -19,8 +19,9 @@ RUNS_PER_MONTH = {
 }
 """By the catalog's `retrain`; "never" is a single run, counted in the month it happens."""
 
+MONTHS = 12
 ENOUGH_STARTS = 2000
-"""After so many starts their mean distance stands for the month."""
+"""After so many starts their mean distance stands for the year."""
 
 
 def retrain_per_month(retrain: str) -> float:
@@ -29,19 +30,20 @@ def retrain_per_month(retrain: str) -> float:
 
 
 def starts_per_month(schedule: Schedule | None, now: str) -> float:
-    """Starts of a schedule in the 730 hours from `now` (ISO 8601); one for a job without a schedule.
+    """Mean starts of a schedule in a 730-hour month of the year from `now` (ISO 8601); one for a job without a
+    schedule.
 
     The time zone moves the starts, not their number, and is left out.
     """
     if schedule is None:
         return 1.0
     begin = from_iso(now)
-    end = begin + timedelta(hours=HOURS_PER_MONTH)
+    year = timedelta(hours=HOURS_PER_MONTH * MONTHS)
     count = 0
     for start in CronSim(schedule.cron, begin):
-        if start > end:
+        if start > begin + year:
             break
         count += 1
         if count == ENOUGH_STARTS:
-            return count * (end - begin) / (start - begin)
-    return float(count)
+            return count * (year / (start - begin)) / MONTHS
+    return count / MONTHS

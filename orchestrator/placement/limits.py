@@ -1,4 +1,5 @@
-"""Limits that jobs share: the cluster's budget, nodes and vCPU quotas, and what a candidate takes of them at its peak."""
+"""Limits that jobs share: the cluster's budget, nodes and vCPU quotas, and what a candidate takes of them at its
+peak."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from orchestrator.placement.refusal import BUDGET, QUOTA, WORKERS, Refusal, figu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most `capacity` of `unit` for everything that runs at once. `key` is unique; `reason` names it in rejections."""
+    """At most `capacity` of `unit` for everything that runs at once. `key` is unique; `reason` names it in
+    rejections."""
 
     key: str
     reason: str

@@ -1,4 +1,5 @@
-"""A refusal: why one offer does not suit one piece of work; refusals with the same figures are reported as one rejection."""
+"""A refusal: why one offer does not suit one piece of work; refusals with the same figures are reported as one
+rejection."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +11,8 @@ Figure = float | str | None
 MAX_PRICE, BUDGET, QUOTA, WORKERS = "max-price", "budget", "quota", "max-workers"
 NEAREST_AVAILABLE = frozenset({MAX_PRICE})
 NEAREST_NEEDED = frozenset({BUDGET, QUOTA, WORKERS})
-"""Reasons against a bound, whose figures differ from offer to offer: one rejection with the figure nearest to the bound."""
+"""Reasons against a bound, whose figures differ from offer to offer: one rejection with the figure nearest to the
+bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

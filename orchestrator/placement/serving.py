@@ -1,4 +1,5 @@
-"""One model of a service on an offer: the load a replica carries within the objective, and so the replicas and their cost."""
+"""One model of a service on an offer: the load a replica carries within the objective, and so the replicas and their
+cost."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -21,7 +22,8 @@ Latency = tuple[str, float | None, Callable[[int], float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
-    """One copy of the model: requests per second it carries within the objective, its accelerators, copies per instance."""
+    """One copy of the model: requests per second it carries within the objective, its accelerators, copies per
+    instance."""
 
     requests_per_s: float
     tensor: int

@@ -1,15 +1,16 @@
 """The joint plan: one candidate for each piece of work under the limits they share.
 
 Variables   x[w, k] = 1 if work w runs as its candidate k.
-Objective   lexicographic: place as much as possible of the most important level (class, then priority), then of the next,
-            and so on; then least USD a month.
+Objective   lexicographic: place as much as possible of the most important level (class, then priority), then of the
+            next, and so on; then least USD a month.
 C1          sum over k of x[w, k] <= 1 for every w.
-C2          sum over w, k of uses[k, l] x[w, k] <= capacity[l] for every limit l (budget, nodes, each vCPU quota); all work is
-            taken to run at once, at its peak.
+C2          sum over w, k of uses[k, l] x[w, k] <= capacity[l] for every limit l (budget, nodes, each vCPU quota);
+            all work is taken to run at once, at its peak.
 
-Where every work's cheapest candidate fits beside the others, that is the optimum and no solver runs. Otherwise HiGHS (scipy `milp`)
-solves it exactly, one problem per level and one for the cost; above MOST_VARIABLES a greedy pass in order of importance takes the
-cheapest candidate that still fits, and the sum of cheapest candidates of the placed work is the lower bound.
+Where every work's cheapest candidate fits beside the others, that is the optimum and no solver runs. Otherwise HiGHS
+(scipy `milp`) solves it exactly, one problem per level and one for the cost. Above MOST_VARIABLES a greedy pass in
+order of importance takes the cheapest candidate that still fits; the lower bound is then the sum of the placed work's
+cheapest candidates.
 """
 
 from collections.abc import Sequence
@@ -51,13 +52,13 @@ class Solution:
         return sum((candidate.usd_per_month for candidate in self.chosen if candidate), Decimal(0))
 
 
-def solve(demands: Sequence[Demand], limits: tuple[Limit, ...]) -> Solution:
+def solve(demands: Sequence[Demand], limits: tuple[Limit, ...], *, most_variables: int = MOST_VARIABLES) -> Solution:
     """Choose candidates. Demands come sorted by name, which breaks ties."""
     cheapest = tuple(demand.candidates[0] if demand.candidates else None for demand in demands)
     if _total_fits(cheapest, limits):
         return _exact(cheapest)
     undominated = [_undominated(demand.candidates) for demand in demands]
-    if sum(len(each) for each in undominated) > MOST_VARIABLES:
+    if sum(len(each) for each in undominated) > most_variables:
         chosen = _greedy(demands, limits)
         floor = sum((c[0].usd_per_month for c, x in zip(undominated, chosen, strict=True) if x), Decimal(0))
         return Solution(chosen=chosen, mode="greedy", lower_bound_usd=floor)

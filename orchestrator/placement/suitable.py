@@ -83,7 +83,8 @@ def accelerator_allowed(offer: Offer, work: Work, cluster: ClusterSpec) -> Refus
 
 
 def cpu_suits(offer: Offer, work: Work, cluster: ClusterSpec) -> Refusal | None:
-    """CPU machines compete for models below 1e9 parameters, embeddings and classifiers, or where the catalog says `cpu`."""
+    """CPU machines compete for models below 1e9 parameters, embeddings and classifiers, or where the catalog says
+    `cpu`."""
     if offer.instance.accelerator is not None or work.small or work.job.accelerators:
         return None
     return Refusal(reason="needs-accelerator", needed="accelerator", available=CPU)

@@ -20,7 +20,8 @@ CHECKPOINT_BYTES = 12.0
 
 
 def ways(job: TrainJob, offer: Offer) -> Iterator[Candidate | Refusal]:
-    """One way per number of instances; one accelerator type and one zone in all of them, as an offer has one of each."""
+    """One way per number of instances; one accelerator type and one zone in all of them, as an offer has one of
+    each."""
     instance = offer.instance
     misfit = _misfit(job, instance)
     if misfit is not None:

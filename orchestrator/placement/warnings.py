@@ -15,12 +15,18 @@ OLD_DAYS = 30
 
 def warnings(catalog: Catalog, book: PriceBook, now: str) -> tuple[str, ...]:
     """Warnings in a fixed order: prices first, then jobs by name."""
-    return (*_about_prices(book, now), *(text for job in catalog.jobs if (text := _about_job(job))))
+    return (
+        *_about_prices(catalog, book, now),
+        *(text for job in sorted(catalog.jobs, key=lambda job: job.name) if (text := _about_job(job))),
+    )
 
 
-def _about_prices(book: PriceBook, now: str) -> list[str]:
+def _about_prices(catalog: Catalog, book: PriceBook, now: str) -> list[str]:
     undated = sum(1 for offer in book.offers if not _is_date(offer.as_of))
+    regions = sorted({offer.region for offer in book.offers})
     found = []
+    if catalog.cluster.region not in regions:
+        found.append(f"no price for region {catalog.cluster.region}; the price list has {', '.join(regions) or 'none'}")
     if undated:
         found.append(f"{undated} of {len(book.offers)} prices carry no date; they may be old")
     if _is_date(book.as_of):

@@ -11,7 +11,8 @@ CLASS_ORDER = (JobClass.SERVE, JobClass.DEADLINE, JobClass.BATCH, JobClass.BEST_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """`part` is the model's name inside a service with several, else None; `share` its part of the requests (0 to 1)."""
+    """`part` is the model's name inside a service with several, else None; `share` its part of the requests (0 to
+    1)."""
 
     job: Job
     part: str | None
