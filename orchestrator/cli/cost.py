@@ -46,28 +46,26 @@ def show_bill(console: Console, found: dict[str, Any]) -> None:
     """The bill as a table."""
     title = f"Bill as of {found['as_of'][:19]}Z"
     table = Table(title=title, title_justify="left")
-    for heading in ("job", "run", "state"):
-        table.add_column(heading)
+    table.add_column("run or service", no_wrap=True)
+    table.add_column("state")
     would = "would have cost" if found["emulated"] else "cost"
-    for heading in ("attempts", "interruptions", "lost", "node time", would, "on-demand", "saved"):
+    for heading in ("attempts", "cut off", "lost", "node time", would, "on-demand", "saved"):
         table.add_column(heading, justify="right")
     for line in found["lines"]:
-        table.add_row(*_row(line, line["job"], line["consumer"] if line["consumer"] != line["job"] else ""))
-    table.add_row(*_row(found["idle"], "(idle nodes)", ""))
+        table.add_row(*_row(line, line["consumer"]))
+    table.add_row(*_row(found["idle"], "(idle nodes)"))
     table.add_section()
-    table.add_row(*_row(found["total"], "total", ""))
+    table.add_row(*_row(found["total"], "total"))
     console.print(table)
     if found["emulated"]:
         console.print(EMULATED_NOTE, soft_wrap=True)
 
 
-def _row(line: dict[str, Any], name: str, run: str) -> list[str]:
+def _row(line: dict[str, Any], name: str) -> list[str]:
     share = line["saved_usd"] / line["on_demand_usd"] if line["on_demand_usd"] else 0.0
-    mark = " (emulated)" if line["emulated"] and name != "total" else ""
     return [
         name,
-        run,
-        line["state"] + mark,
+        ", ".join(word for word in (line["state"], "emulated" if line["emulated"] else "") if word),
         str(line["attempts"] or ""),
         str(line["interruptions"] or ""),
         f"{line['lost_s']:.0f} s" if line["lost_s"] else "",

@@ -14,9 +14,6 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from orchestrator.cluster.state import ClusterState, StateDir, resolve_state_dir
-from orchestrator.control.api import create_app
-from orchestrator.control.compose import compose
-from orchestrator.control.loop import run_loop
 from orchestrator.model.error import OperationError, OrchestratorError
 
 
@@ -26,7 +23,8 @@ def main() -> None:
     parser.add_argument("--state-dir", type=Path, default=None)
     state = resolve_state_dir(parser.parse_args().state_dir, os.environ)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for chatty in ("httpx", "alembic"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         cluster = state.load()
         if cluster is None:
@@ -40,9 +38,11 @@ def main() -> None:
 
 def _serve(state: StateDir, cluster: ClusterState) -> None:
     token = Path(cluster.token_path).read_text().strip()
-    # Ray's client of its GCS takes the token from here only, and once per process.
-    os.environ.setdefault("RAY_AUTH_MODE", "token")
-    os.environ.setdefault("RAY_AUTH_TOKEN_PATH", cluster.token_path)
+    _prepare_ray(cluster)
+    from orchestrator.control.api import create_app
+    from orchestrator.control.compose import compose
+    from orchestrator.control.loop import run_loop
+
     controller = compose(state, cluster, token)
     stop = threading.Event()
     loop = threading.Thread(target=run_loop, args=(controller, stop), name="loop")
@@ -61,6 +61,16 @@ def _serve(state: StateDir, cluster: ClusterState) -> None:
         stop.set()
         loop.join()
         controller.database.close()
+
+
+def _prepare_ray(cluster: ClusterState) -> None:
+    """Settings that Ray reads once, when it is first imported.
+
+    Without the time-out Ray ends this very process after a minute without its GCS; the controller outlives that.
+    """
+    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = str(2**31 - 1)
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    os.environ.setdefault("RAY_AUTH_TOKEN_PATH", cluster.token_path)
 
 
 @contextmanager

@@ -13,14 +13,21 @@ from orchestrator.model.instant import to_iso
 
 LOG = logging.getLogger("orchestrator.control")
 
+TELL_AFTER = 3
+"""Failed ticks in a row that are worth an event."""
+
 
 def run_loop(controller: Controller, stop: threading.Event) -> None:
-    """Tick every `tick_s` seconds until `stop` is set. A trouble is told once, and again when it is over."""
-    trouble = ""
+    """Tick every `tick_s` seconds until `stop` is set.
+
+    A trouble is told once it has lasted for TELL_AFTER ticks, and again when it is over: Ray's dashboard drops the first
+    request about Serve, for example.
+    """
+    failed = 0
     while not stop.wait(controller.settings.tick_s):
+        found = ""
         try:
             controller.tick()
-            found = ""
         except UnreachableError as error:
             found = str(error)
         except OrchestratorError as error:
@@ -29,9 +36,11 @@ def run_loop(controller: Controller, stop: threading.Event) -> None:
         except Exception as error:
             LOG.exception("tick failed")
             found = f"{type(error).__name__}: {error}"
-        if bool(found) != bool(trouble):
+        if not found and failed >= TELL_AFTER:
+            _tell(controller, controller.clock(), "")
+        failed = failed + 1 if found else 0
+        if failed == TELL_AFTER:
             _tell(controller, controller.clock(), found)
-        trouble = found
 
 
 def _tell(controller: Controller, now: datetime, trouble: str) -> None:
