@@ -46,9 +46,10 @@ lock: ## resolve the CPU lock file anew
 lock-gpu: ## resolve a lock file for machines with NVIDIA GPUs
 	$(PYTHON) scripts/lock.py gpu
 
-generate: .venv/installed ## write the generated files (JSON Schema of the catalog, cluster.yaml) anew
+generate: .venv/installed ## write the generated files (the catalog's JSON Schema and reference, cluster.yaml) anew
 	$(BIN)/python -m orchestrator.catalog.json_schema > docs/catalog.schema.json.new
 	mv docs/catalog.schema.json.new docs/catalog.schema.json
+	$(BIN)/python -m orchestrator.catalog.reference docs/catalog.md
 
 clean: ## end this checkout's cluster and remove its state (not .venv, not .assets)
 	-$(BIN)/orchestrator down

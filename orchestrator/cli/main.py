@@ -1,44 +1,54 @@
-"""The `orchestrator` command: registers the verbs and turns named errors into one line and an exit code."""
+"""The `orchestrator` command: finds the verb, and turns named errors into one line and an exit code."""
 
 import sys
+from importlib import import_module
 
 import typer
 
-from orchestrator.cli.apply import apply
-from orchestrator.cli.cluster_yaml import cluster_yaml
-from orchestrator.cli.cost import cost
-from orchestrator.cli.demo.command import demo
-from orchestrator.cli.down import down
-from orchestrator.cli.env import env
-from orchestrator.cli.events import events
-from orchestrator.cli.interrupt import interrupt
-from orchestrator.cli.offers import app as offers
-from orchestrator.cli.plan import plan
-from orchestrator.cli.status import status
-from orchestrator.cli.up import up
-from orchestrator.cli.validate import validate
 from orchestrator.model.error import OrchestratorError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-app.command()(validate)
-app.command()(plan)
-app.command()(up)
-app.command()(down)
-app.command()(env)
-app.command()(apply)
-app.command()(status)
-app.command()(events)
-app.command()(interrupt)
-app.command()(demo)
-app.command("cluster-yaml")(cluster_yaml)
-app.add_typer(cost, name="cost")
-app.add_typer(offers, name="offers")
+VERBS = {
+    "validate": "orchestrator.cli.validate:validate",
+    "plan": "orchestrator.cli.plan:plan",
+    "offers": "orchestrator.cli.offers:app",
+    "up": "orchestrator.cli.up:up",
+    "down": "orchestrator.cli.down:down",
+    "env": "orchestrator.cli.env:env",
+    "apply": "orchestrator.cli.apply:apply",
+    "status": "orchestrator.cli.status:status",
+    "events": "orchestrator.cli.events:events",
+    "cost": "orchestrator.cli.cost:cost",
+    "interrupt": "orchestrator.cli.interrupt:interrupt",
+    "cluster-yaml": "orchestrator.cli.cluster_yaml:cluster_yaml",
+    "demo": "orchestrator.cli.demo.command:demo",
+}
+"""In the order of --help. Only the module of the verb that was asked for is imported: `validate` needs no Ray."""
+
+
+def command_line(arguments: list[str]) -> typer.Typer:
+    """The application with the verb that `arguments` begin with, or with all of them."""
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help="Fine-tuning, nightly batch inference and serving on one Ray cluster, each on the cheapest hardware.",
+    )
+    app.callback()(lambda: None)  # a lone verb would otherwise become the application itself
+    asked = arguments[:1]
+    for name in asked if asked and asked[0] in VERBS else VERBS:
+        module, attribute = VERBS[name].split(":")
+        verb = getattr(import_module(module), attribute)
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb, name=name)
+        else:
+            app.command(name)(verb)
+    return app
 
 
 def main() -> None:
     """Entry point: exit 0 ok, 2 bad input, 1 failed at run time; no traceback for a named error."""
     try:
-        app()
+        command_line(sys.argv[1:])()
     except OrchestratorError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
-from ruamel.yaml import YAML
+import yaml
 
 from orchestrator.catalog import CatalogError, load, load_text, missing_inputs
 from orchestrator.cli.planned import PlannedFile
@@ -50,5 +50,5 @@ def check_inputs(planned: PlannedFile) -> None:
 
 def _with_storage(text: str, storage: str) -> str:
     """The same text with every path below the cluster's storage moved; comments and positions stay."""
-    own = str(YAML(typ="safe").load(text)["cluster"]["storage"])
+    own = str(yaml.safe_load(text)["cluster"]["storage"])
     return text.replace(own, storage)
