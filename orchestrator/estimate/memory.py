@@ -116,6 +116,12 @@ def training_gib(need: TrainingNeed) -> float:
     return states + frozen + activations_gib(need)
 
 
+def sequences_at_once(need: TrainingNeed, room_gib: float) -> int:
+    """Sequences that fit beside weights and optimizer state; activations grow in proportion. 0 = not even one."""
+    one_gib = activations_gib(need)
+    return max(int((room_gib - (training_gib(need) - one_gib)) / one_gib), 0)
+
+
 def training_room_gib(device: Device) -> float:
     """What a training process can use of a device."""
     if device.is_cpu:

@@ -1,6 +1,7 @@
 """How often a job runs in a 730-hour month."""
 
 from datetime import timedelta
+from functools import lru_cache
 
 from cronsim import CronSim
 
@@ -30,17 +31,19 @@ def retrain_per_month(retrain: str) -> float:
 
 
 def starts_per_month(schedule: Schedule | None, now: str) -> float:
-    """Mean starts of a schedule in a 730-hour month of the year from `now` (ISO 8601); one for a job without a
-    schedule.
+    """Mean starts of a schedule in a 730-hour month of the year from `now` (ISO 8601); one without a schedule.
 
     The time zone moves the starts, not their number, and is left out.
     """
-    if schedule is None:
-        return 1.0
+    return 1.0 if schedule is None else _cron_starts_per_month(schedule.cron, now)
+
+
+@lru_cache(maxsize=1024)
+def _cron_starts_per_month(cron: str, now: str) -> float:
     begin = from_iso(now)
     year = timedelta(hours=HOURS_PER_MONTH * MONTHS)
     count = 0
-    for start in CronSim(schedule.cron, begin):
+    for start in CronSim(cron, begin):
         if start > begin + year:
             break
         count += 1

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 
 from orchestrator.estimate import money
 from orchestrator.estimate.device import Device, device, peak_tflops
-from orchestrator.estimate.memory import GIB, TrainingNeed, trained_params, training_gib, training_room_gib, weights_gib
+from orchestrator.estimate.memory import (
+    GIB,
+    TrainingNeed,
+    sequences_at_once,
+    trained_params,
+    training_gib,
+    training_room_gib,
+    weights_gib,
+)
 from orchestrator.estimate.training import scaling_efficiency, training_flop, training_s
 from orchestrator.model.job import TrainJob
 from orchestrator.model.offer import InstanceType, Offer
@@ -49,6 +57,16 @@ def need(job: TrainJob) -> TrainingNeed:
         gradient_checkpointing=job.gradient_checkpointing,
         lora_rank=job.lora_rank,
     )
+
+
+def micro_batch(job: TrainJob, instance: InstanceType) -> int:
+    """Sequences that a worker may compute at once on this hardware, from 1 to `batch_size`.
+
+    A step's sequences are computed in pieces of this size whose gradients add up, so that `batch_size` decides how the
+    model learns and never whether it fits.
+    """
+    room_gib = training_room_gib(device(instance, job.precision))
+    return min(max(sequences_at_once(need(job), room_gib), 1), job.batch_size)
 
 
 def _misfit(job: TrainJob, instance: InstanceType) -> Refusal | None:

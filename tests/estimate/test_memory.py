@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from orchestrator.estimate.device import device
 from orchestrator.estimate.memory import (
     TrainingNeed,
+    activations_gib,
     engine_room_gib,
     kv_bytes_per_token,
     kv_gib,
+    sequences_at_once,
     trained_params,
     training_gib,
     training_room_gib,
@@ -69,6 +71,16 @@ def test_gradient_checkpointing_saves_most_activations(llama_8b):
     kept = training_gib(need(llama_8b, gradient_checkpointing=False)) - training_gib(need(llama_8b))
     # 31 of 32 layers of 34 bytes less 32 inputs of 2 bytes, per token and hidden unit.
     assert kept * 2**30 == pytest.approx((31 * 34 - 32 * 2) * 2048 * 4096)
+
+
+def test_what_is_left_beside_the_weights_holds_sequences(llama_8b, machine):
+    card, wide = device(machine("g6.xlarge"), Dtype.BF16), device(machine("p5.4xlarge"), Dtype.BF16)
+    few = sequences_at_once(need(llama_8b), training_room_gib(card))
+    many = sequences_at_once(need(llama_8b), training_room_gib(wide))
+    assert few == 2 and many > 20
+    one = activations_gib(need(llama_8b))
+    assert training_gib(need(llama_8b)) + (many - 1) * one <= training_room_gib(wide)
+    assert sequences_at_once(need(llama_8b), 10.0) == 0
 
 
 def test_engine_room_is_its_share_less_a_reserve_on_each_card(machine):

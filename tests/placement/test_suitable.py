@@ -8,7 +8,7 @@ from orchestrator.model.card import Dtype
 from orchestrator.model.job import Engine, Lifecycle, Method, Overflow, Replicas, Slo, Task
 from orchestrator.model.offer import RefusedOffer
 from orchestrator.model.plan import Status
-from orchestrator.placement import place
+from orchestrator.placement import micro_batch, place
 from orchestrator.placement.inference import generators
 
 
@@ -141,6 +141,11 @@ def test_training_that_does_not_fit_says_how_much_it_needs(make, only):
     by_room = {rejection.available: rejection for rejection in placement.rejections}
     assert len(by_room) == 2  # both L4 shapes in one group: every process holds a whole copy
     assert all(rejection.needed > 120 and rejection.unit == "GiB" for rejection in placement.rejections)
+
+
+@pytest.mark.parametrize(("instance_type", "batch_size", "at_once"), [("g6.xlarge", 32, 2), ("p4de.24xlarge", 8, 8)])
+def test_a_step_is_computed_in_pieces_that_fit(make, instance_type, batch_size, at_once):
+    assert micro_batch(make.train(batch_size=batch_size), make.offer(instance_type, "1").instance) == at_once
 
 
 def test_serving_splits_a_model_inside_one_instance_only(make, only, reasons):
