@@ -37,6 +37,7 @@ from orchestrator.model.node import NodeType
 HEAD = "head"
 CONTROLLER = "controller"
 START_TIMEOUT_S = 120.0
+STOP_GRACE_S = 3.0
 MIN_FREE_BYTES = 1024**3
 PYTHON = (3, 11)
 CONTROLLER_MODULE = "orchestrator.control"
@@ -122,6 +123,8 @@ def _start(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) 
     cluster = _spawn(state, cluster, HEAD, command, environment)
     _wait_until(state, cluster, HEAD, _health_url(cluster))
     _wait_until(state, cluster, HEAD, f"{cluster.dashboard_url}/api/jobs/")
+    # The dashboard lists jobs before it can take one: submissions go through the head's agent, which starts last.
+    _wait_until(state, cluster, HEAD, f"http://{HOST}:{ports.agent}/api/local_raylet_healthz")
     if options.controller:
         if importlib.util.find_spec(f"{CONTROLLER_MODULE}.__main__") is None:
             raise OperationError(f"this installation has no {CONTROLLER_MODULE}.", "Reinstall it with `make setup`.")
@@ -160,7 +163,7 @@ def _choose_ports(options: UpOptions) -> HeadPorts:
     for name, port in wanted.items():
         if port and not _is_free(port):
             raise OperationError(f"port {port} for {name} is in use.", f"Choose another with --{name}-port.")
-    names = ("gcs", "dashboard", "client_server", "autoscaler_metrics", "api", "serve")
+    names = ("gcs", "dashboard", "agent", "client_server", "autoscaler_metrics", "api", "serve")
     free = dict(zip(names, _free_ports(len(names)), strict=True))
     return HeadPorts(**{name: wanted.get(name) or port for name, port in free.items()})
 
@@ -208,7 +211,7 @@ def _wait_until(state: StateDir, cluster: ClusterState, role: str, url: str) -> 
         if _answers(state, url):
             return
         if find(cluster.pids[role]) is None:
-            raise OperationError(f"the {role} ended while it started: {_last_line(log)}", f"See {log}.")
+            raise OperationError(f"the {role} ended while it started: {_last_line(log)}", f"(see {log})")
         time.sleep(0.25)
     raise OperationError(f"the {role} did not answer within {START_TIMEOUT_S:.0f} s.", f"See {log}.")
 
@@ -239,7 +242,7 @@ def _clean(state: StateDir) -> bool:
         recorded = cluster.pids.get(role)
         process = find(recorded) if recorded else None
         if process is not None:
-            end((process,), grace_s=5.0)
+            end((process,), grace_s=STOP_GRACE_S)
     _end_instances(state, cluster)
     left = end_marked(CLUSTER_MARK, cluster.name, grace_s=1.0)
     if left:

@@ -33,6 +33,7 @@ class HeadPorts:
 
     gcs: int
     dashboard: int
+    agent: int
     client_server: int
     autoscaler_metrics: int
     api: int
@@ -60,6 +61,7 @@ def head_command(cluster: ClusterState, ports: HeadPorts, num_cpus: int, autosca
         f"--port={ports.gcs}",
         f"--dashboard-host={HOST}",
         f"--dashboard-port={ports.dashboard}",
+        f"--dashboard-agent-listen-port={ports.agent}",
         f"--ray-client-server-port={ports.client_server}",
         f"--autoscaling-config={autoscaling_config}",
         f"--temp-dir={cluster.ray_temp_dir}",
