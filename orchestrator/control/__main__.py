@@ -68,7 +68,7 @@ def _prepare_ray(cluster: ClusterState) -> None:
 
     Without the time-out Ray ends this very process after a minute without its GCS; the controller outlives that.
     """
-    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = str(2**31 - 1)
+    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = str(2**31 - 1)  # noqa: SIM112 - Ray's own spelling
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     os.environ.setdefault("RAY_AUTH_TOKEN_PATH", cluster.token_path)
 

@@ -20,8 +20,8 @@ TELL_AFTER = 3
 def run_loop(controller: Controller, stop: threading.Event) -> None:
     """Tick every `tick_s` seconds until `stop` is set.
 
-    A trouble is told once it has lasted for TELL_AFTER ticks, and again when it is over: Ray's dashboard drops the first
-    request about Serve, for example.
+    A trouble is told once it has lasted for TELL_AFTER ticks, and again when it is over: Ray's dashboard drops the
+    first request about Serve, for example.
     """
     failed = 0
     while not stop.wait(controller.settings.tick_s):

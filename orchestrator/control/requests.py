@@ -135,6 +135,8 @@ def _admitted(
     admission = admit(open_runs, drivers, submission_id)
     match admission:
         case SameAttempt(run=run, attempt=attempt):
+            # A user's own driver may take the place of one that was planned but not yet started.
+            runs.change_attempt(connection, run.run_id, attempt.number, submission_id=submission_id)
             return run, attempt
         case NextAttempt(run=run, number=number):
             if run.last is not None:
