@@ -4,6 +4,7 @@ Ray Serve calls `build` with the arguments that `orchestrator.runtime.serve_conf
 """
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,7 +19,9 @@ from starlette.responses import JSONResponse, Response
 from tokenizers import Tokenizer
 
 from orchestrator.policy.route import AUTO, RouteDecision, RouteTable, UnknownModel, decide
+from orchestrator.runtime import model_source, storage
 from serve_apps.routing import apply_limit, not_found, route_request, route_table
+from serve_apps.server import ModelServer
 
 MODEL_HEADER = "x-orchestrator-model"
 ROUTE_HEADER = "x-orchestrator-route"
@@ -30,8 +33,8 @@ Handler = Callable[[Any, Request], Awaitable[Response]]
 class RoutingIngress(OpenAiIngress):
     """Ray's OpenAI ingress, with the catalog's rules in front: it rewrites `model` and the token limit of a request.
 
-    `service` holds name, parts, aliases, routes and the tokenizer's folder (see `serve_config.render`). Rules that
-    count tokens use that tokenizer on the prompt text, without the chat template.
+    `service` holds name, parts, contexts, aliases, routes and the tokenizer's folder (see `serve_config.render`). Where
+    tokens count, that tokenizer counts them in the prompt's text, without the chat template; it is loaded then.
     """
 
     def __init__(
@@ -42,11 +45,8 @@ class RoutingIngress(OpenAiIngress):
         service: dict[str, Any],
     ) -> None:
         super().__init__(llm_deployments, model_cards)
-        self._service_name: str = service["name"]
+        self._service = service
         self._table: RouteTable = route_table(service)
-        self._tokenizer = (
-            Tokenizer.from_file(f"{service['tokenizer']}/tokenizer.json") if self._table.needs_tokens else None
-        )
 
     async def model(self, model_id: str) -> ModelCard | None:
         """Card of one model; "auto" is one, the service itself."""
@@ -54,7 +54,7 @@ class RoutingIngress(OpenAiIngress):
             return ModelCard(
                 id=AUTO,
                 object="model",
-                owned_by=self._service_name,
+                owned_by=self._service["name"],
                 permission=[],
                 metadata={"chooses_from": list(self._table.parts)},
             )
@@ -79,7 +79,8 @@ class RoutingIngress(OpenAiIngress):
         if isinstance(decision, UnknownModel):
             return JSONResponse(status_code=404, content=not_found(decision))
         body.model = decision.part
-        apply_limit(body, decision.max_tokens)
+        context = self._service["contexts"][decision.part]
+        apply_limit(body, decision.max_tokens, context=context, count_tokens=self._count_tokens)
         response = await answer(body, request)
         response.headers[MODEL_HEADER] = decision.part
         response.headers[ROUTE_HEADER] = decision.rule
@@ -89,14 +90,19 @@ class RoutingIngress(OpenAiIngress):
         seen = route_request(
             body,
             path=request.scope["path"].removeprefix(request.scope.get("root_path", "")),
-            service=self._service_name,
+            service=self._service["name"],
             headers=tuple(request.headers.items()),
-            count_tokens=self._count_tokens if self._tokenizer else None,
+            count_tokens=self._count_tokens if self._table.needs_tokens else None,
         )
         return decide(self._table, seen)
 
     def _count_tokens(self, text: str) -> int:
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids) if self._tokenizer else 0
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        folder = storage.fetch_folder(self._service["tokenizer"], model_source.cache_dir())
+        return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 def _anywhere(method: str, path: str) -> Callable[[FastAPI], Callable[[Any], Any]]:
@@ -131,7 +137,11 @@ def build(args: dict[str, Any]) -> Application:
         cards[part].metadata["model_card"] = alias
     ingress = make_fastapi_ingress(RoutingIngress, endpoint_map=ENDPOINTS)
     return serve.deployment(ingress, name="OpenAiIngress", **args["ingress"]).bind(
-        llm_deployments={config.model_id: build_llm_deployment(config) for config in configs},
+        llm_deployments={config.model_id: _deployment(config) for config in configs},
         model_cards=cards,
         service=service,
     )
+
+
+def _deployment(config: LLMConfig) -> Application:
+    return build_llm_deployment(config, deployment_cls=ModelServer, name_prefix="LLMServer:")

@@ -27,7 +27,7 @@ GRACEFUL_SHUTDOWN_S = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedPart:
-    """One model of a service, ready to run: `path` is its local Hugging Face folder, `choice` where it goes.
+    """One model of a service, ready to run: `path` is its Hugging Face folder or s3:// URI, `choice` where it goes.
 
     `cpus` is what the engine itself takes of a node (give CPU-only offers their cores; 1 suits an accelerator).
     """
@@ -113,7 +113,7 @@ def _application(service: Service, prefix: str, *, emulated: bool, threads: int)
 
 
 def _routing(service: Service) -> dict[str, Any]:
-    """What the ingress needs to route: parts, the cards' names as aliases, the rules and a tokenizer."""
+    """What the ingress needs to route: parts with contexts, the cards' names as aliases, rules and a tokenizer."""
     return {
         "name": service.job.name,
         "parts": [part.name for part in service.parts],
@@ -122,6 +122,7 @@ def _routing(service: Service) -> dict[str, Any]:
             {"when": list(route.when) if route.when else None, "to": route.to, "max_tokens": route.max_tokens}
             for route in service.job.routes
         ],
+        "contexts": {part.name: engine.context_tokens(service.job.engine, part.card) for part in service.parts},
         "tokenizer": service.parts[-1].path,
     }
 
