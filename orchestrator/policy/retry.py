@@ -64,9 +64,9 @@ def after_end(
     rule: RetryRule,
     now: datetime,
 ) -> Resubmit | CloseRun:
-    """What follows the end of the last of `attempts`, whose own state still says that it runs."""
+    """What follows the end of the last of `attempts`."""
     last = attempts[-1]
-    reason = _reason(driver, how)
+    reason = last.reason if last.state.over else _reason(driver, how)
     if how is Ending.SUCCEEDED:
         return CloseRun(run_id=last.run_id, attempt=last.number, state=RunState.SUCCEEDED, reason=reason)
     if how is Ending.STOPPED:

@@ -21,7 +21,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture(scope="session")
 def interval() -> Callable[..., NodeInterval]:
-    """Builds the interval of a spot node at 0.36 USD/h (on-demand 0.90), from second `start` to second `end` of a day."""
+    """Builds the interval of a spot node at 0.36 USD/h (on-demand 0.90), from second to second of a day."""
 
     def build(
         start: float, end: float | None, *, node: str = "n", price: str = "0.36", reason: str = "idle"
