@@ -48,7 +48,7 @@ def plan(
         timings = {"load_s": round(ready - began, 6), "plan_s": round(done - ready, 6)}
         typer.echo(json.dumps(plan_as_dict(found, timings), indent=2))
     else:
-        _console().print(table(found))
+        wide_console().print(table(found))
         for line in _footer(found):
             typer.echo(line)
 
@@ -80,7 +80,7 @@ def _period(kind: Kind, choice: Choice) -> str:
     return "a month" if kind is Kind.SERVE else f"in {duration(choice.expected_seconds)}"
 
 
-def _console() -> Console:
+def wide_console() -> Console:
     """At least WIDTH columns where the output is not a terminal, whose width nobody knows."""
     console = Console()
     return console if console.is_terminal else Console(width=max(console.width, WIDTH))

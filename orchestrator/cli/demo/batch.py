@@ -12,7 +12,7 @@ from orchestrator.model.job import BatchJob
 from orchestrator.runtime.batch_log import verify_output
 
 JOB = "ops-nightly"
-START_DEADLINE_S, RUN_DEADLINE_S = 240.0, 420.0
+START_DEADLINE_S, RUN_DEADLINE_S = 300.0, 600.0
 
 
 def nightly(stage: Stage, planned: PlannedFile, number: int) -> None:

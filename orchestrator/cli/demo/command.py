@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from orchestrator.cli.controller_client import ask
 from orchestrator.cli.cost import show_bill
 from orchestrator.cli.demo import batch, catalog, serving, training
 from orchestrator.cli.demo.stage import Stage
 from orchestrator.cli.demo.story import Story
-from orchestrator.cli.plan import table
+from orchestrator.cli.plan import table, wide_console
 from orchestrator.cli.planned import PlannedFile
 from orchestrator.cli.status import history
 from orchestrator.cluster import lifecycle
@@ -41,7 +40,7 @@ def demo(
     """Tell the whole story on this machine: emulated nodes, everything else is real."""
     if not Path("jobs", "finetune.py").exists():
         raise InputError("the demo needs the project's folder, with jobs/ in it.", "Run it from there.")
-    story = Story(Console())
+    story = Story(wide_console())
     state = StateDir(state_dir.resolve())
     start_clean(state)
     planned, text = catalog.read(file, state.root)

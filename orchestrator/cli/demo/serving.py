@@ -15,7 +15,7 @@ from orchestrator.model.error import OperationError
 from orchestrator.model.job import TrainJob
 
 JOB = "ops-assistant"
-READY_DEADLINE_S = 300.0
+READY_DEADLINE_S = 480.0
 REQUEST_TIMEOUT_S = 60.0
 SHORT_WORDS = 50
 
