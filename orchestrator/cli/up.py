@@ -47,7 +47,7 @@ def up(
         print(f"  {label:<10}{value}")
     apply(str(catalog), state_dir)
     for each in planned.missing():
-        print(f"warning: {each}")
+        print(f"note: {each}")
     print('next: eval "$(orchestrator env)"')
 
 

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from orchestrator.cluster.autoscaling_config import Scaling, read_scaling, write
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import locked
 from orchestrator.cluster.instance import Order
+from orchestrator.cluster.ports import choose_ports
 from orchestrator.cluster.process import CLUSTER_MARK, INSTANCE_MARK, end, end_marked, find, record
 from orchestrator.cluster.ray_process import (
     HOST,
@@ -111,7 +111,7 @@ def _check_machine(state: StateDir) -> None:
 
 
 def _start(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) -> ClusterState:
-    ports = _choose_ports(options)
+    ports = choose_ports({"dashboard": options.dashboard_port, "serve": options.serve_port})
     cluster = _new_cluster(state, ports)
     state.save(cluster)
     _ensure_token(state)
@@ -156,38 +156,6 @@ def _ensure_token(state: StateDir) -> None:
     """The token outlives the cluster, so that shells that have it keep working after the next `up`."""
     if not state.token_path.exists():
         write_atomically(state.token_path, secrets.token_hex(32).encode(), mode=0o600)
-
-
-def _choose_ports(options: UpOptions) -> HeadPorts:
-    wanted = {"dashboard": options.dashboard_port, "serve": options.serve_port}
-    for name, port in wanted.items():
-        if port and not _is_free(port):
-            raise OperationError(f"port {port} for {name} is in use.", f"Choose another with --{name}-port.")
-    names = ("gcs", "dashboard", "agent", "client_server", "autoscaler_metrics", "api", "serve")
-    free = dict(zip(names, _free_ports(len(names)), strict=True))
-    return HeadPorts(**{name: wanted.get(name) or port for name, port in free.items()})
-
-
-def _free_ports(count: int) -> list[int]:
-    """Different free ports: all are bound at once before any is given back."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(count)]
-    try:
-        for bound in sockets:
-            bound.bind((HOST, 0))
-        return [int(bound.getsockname()[1]) for bound in sockets]
-    finally:
-        for bound in sockets:
-            bound.close()
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 def _spawn(
