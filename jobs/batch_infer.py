@@ -6,6 +6,7 @@ Submit again after any failure: finished shards are kept, a finished night is le
 """
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -21,6 +22,7 @@ from orchestrator.model.job import BatchJob
 from orchestrator.runtime import batch_input, batch_rows, engine, model_source
 from orchestrator.runtime.batch_log import ShardLog, ShardStat
 from orchestrator.runtime.batch_progress import Progress, progress
+from orchestrator.runtime.batch_shard import BatchSpec
 from orchestrator.runtime.controller import Controller
 
 REPORT_EVERY_S = 5.0
@@ -42,7 +44,7 @@ class Night:
     def settings(self) -> str:
         """Stands for all that decides the answers; results made with other settings are not reused."""
         decisive = [self.job.prompt, self.model, self.job.id_column, self.max_tokens, self.engine["max_model_len"]]
-        return json.dumps(decisive)
+        return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:16]
 
 
 def main() -> int:
@@ -63,6 +65,8 @@ def main() -> int:
 
 def infer(name: str, catalog: Path | None, date: str | None, *, redo: bool) -> None:
     """Get a placement for the job, make its output, and tell the controller how it went."""
+    if catalog and not catalog.is_file():
+        raise InputError(f"{catalog} does not exist;", "name a catalog file, or leave --catalog out")
     text = catalog.read_text(encoding="utf-8") if catalog else None
     base_dir = str(catalog.resolve().parent) if catalog else None
     with Controller.from_env() as controller:
@@ -108,8 +112,11 @@ def make_output(night: Night, assignment: Assignment, controller: Controller, *,
         log.clear()
     finished = log.manifest()
     if finished is not None:
+        changed = "" if finished["settings"] == night.settings else ", with another model or prompt"
+        print(f"{night.output} is complete since {finished['finished_at']}{changed}; --redo makes it anew")
         return finished
-    index = batch_input.index_input(night.input, night.job.id_column, night.columns)
+    required = batch_rows.required_columns(night.job.prompt)
+    index = batch_input.index_input(night.input, night.job.id_column, required)
     shards = batch_input.cut(index, night.settings)
     log.drop_others(shards)
     before = [stat for stat in map(log.stat, shards) if stat is not None]
@@ -119,9 +126,8 @@ def make_output(night: Night, assignment: Assignment, controller: Controller, *,
     log.drop_others(shards)
     manifest = summary(night, assignment, index, stats)
     if manifest["rows"] + manifest["errors"] != index.rows:
-        raise OperationError(
-            f"{night.output}: {manifest['rows']} + {manifest['errors']} of {index.rows} rows;", "submit again"
-        )
+        found = f"{manifest['rows']} answers and {manifest['errors']} error rows for {index.rows} ids"
+        raise OperationError(f"{night.output} holds {found};", "submit again with --redo")
     log.finish(manifest)
     return manifest
 
@@ -137,8 +143,9 @@ def answer_pending(
     if not pending:
         return []
     import ray
+    from ray.data.exceptions import ExecutionTimeoutError
 
-    from orchestrator.runtime.batch import BatchSpec, run_shards
+    from orchestrator.runtime.batch import run_shards
 
     spec = BatchSpec(
         output=night.output,
@@ -151,7 +158,8 @@ def answer_pending(
         attempt=assignment.attempt,
     )
     cpu = assignment.emulated or assignment.accelerator is None
-    env = engine.engine_env(cpu=cpu, threads=os.cpu_count() or 1)
+    threads = (os.cpu_count() or 1) if assignment.emulated else assignment.cpus_per_worker
+    env = engine.engine_env(cpu=cpu, threads=threads)
     rows = sum(shard.rows for shard in pending) + sum(stat.rows + stat.errors for stat in before)
     stats: list[ShardStat] = []
     first_at, reported_at = 0.0, 0.0
@@ -163,7 +171,7 @@ def answer_pending(
             if now - reported_at >= REPORT_EVERY_S or len(stats) == len(pending):
                 reported_at = now
                 report_progress(controller, assignment.run_id, progress(rows, before, stats, now - first_at))
-    except ray.exceptions.RayError as error:
+    except (ray.exceptions.RayError, ExecutionTimeoutError) as error:
         raise OperationError(
             f"{len(stats)} of {len(pending)} shards done, then: {error}", "Submit again to continue."
         ) from error
@@ -197,6 +205,7 @@ def summary(
         "attempts": assignment.attempt,
         "input": night.input,
         "model": night.model,
+        "settings": night.settings,
         "ids": index.rows,
         "checksum": index.checksum,
         "rows": sum(stat.rows for stat in stats),

@@ -101,12 +101,13 @@ def cut(index: InputIndex, settings: str) -> list[Shard]:
 
 
 def read_shard(shard: Shard, columns: Sequence[str]) -> list[dict[str, object]]:
-    """The rows of a shard, reading only the row groups that hold them."""
+    """The rows of a shard with these columns, where the file has them, reading only the row groups that hold them."""
     rows: list[dict[str, object]] = []
     for piece in shard.pieces:
         filesystem, path = storage.filesystem(piece.file)
         with pq.ParquetFile(path, filesystem=filesystem) as file:
-            rows.extend(_read_piece(file, piece, list(columns)))
+            present = [column for column in columns if column in file.schema_arrow.names]
+            rows.extend(_read_piece(file, piece, present))
     return rows
 
 

@@ -7,10 +7,14 @@ from typing import Any
 import jinja2
 import jinja2.meta
 import pyarrow as pa
+from jinja2.sandbox import SandboxedEnvironment
 
 Row = dict[str, Any]
 Encode = Callable[[str], list[int]]
 """Text of a prompt to token ids, chat template included."""
+
+_ROW_ERRORS = (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""What a template can raise on one row's values; any of them is that row's fault alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,11 @@ def template_columns(template: str) -> tuple[str, ...]:
     return tuple(sorted(jinja2.meta.find_undeclared_variables(_environment().parse(template))))
 
 
+def required_columns(template: str) -> tuple[str, ...]:
+    """Those of them that the input must have; none when the template itself handles absent ones."""
+    return () if "default" in template or "defined" in template else template_columns(template)
+
+
 def make_prompts(
     rows: Sequence[Row], template: str, encode: Encode, *, context_tokens: int, max_tokens: int
 ) -> tuple[list[Prompt], list[Failure]]:
@@ -57,7 +66,7 @@ def make_prompts(
     for at, row in enumerate(rows):
         try:
             tokens = encode(compiled.render(row))
-        except (jinja2.TemplateError, TypeError, ValueError) as error:
+        except _ROW_ERRORS as error:
             failures.append(Failure(at=at, reason=f"prompt: {error}"))
             continue
         if len(tokens) + max_tokens > context_tokens:
@@ -100,4 +109,4 @@ def _id_type(rows: Sequence[Row], id_column: str) -> pa.DataType:
 
 
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+    return SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)

@@ -6,7 +6,7 @@ from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import Engine
 
 GIB = 1024**3
-CPU_KV_CACHE_LIMIT_BYTES = 1 * GIB
+CPU_KV_CACHE_LIMIT_BYTES = GIB // 2
 """Most that an engine on CPU reserves for its KV cache, unless one request of full length needs more."""
 
 CPU_MAX_NUM_SEQS = 64
@@ -60,7 +60,7 @@ def _cpu_kwargs(engine: Engine, card: ModelCard) -> dict[str, Any]:
 
 
 def kv_cache_bytes(card: ModelCard, context: int, seqs: int) -> int:
-    """KV cache of a CPU engine in fp32: enough for `seqs` requests of full length, capped at 1 GiB.
+    """KV cache of a CPU engine in fp32: enough for `seqs` requests of full length, capped at half a GiB.
 
     Never less than one request of full length plus a block, which the engine needs to start:
     2 (keys and values) x layers x KV heads x head size x 4 bytes per token.

@@ -20,7 +20,7 @@ HEAD_RESOURCE = "node:__internal_head__"
 TARGET_SHARE = 0.75
 """Requests in flight per replica that scaling aims at, as a share of the engine's sequences; the rest is for bursts."""
 
-LOOK_BACK_S, UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 10, 10, 300
+LOOK_BACK_S, UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 20, 10, 300
 GRACEFUL_SHUTDOWN_S = 20
 """Time for running requests when a replica goes: well inside the two minutes of a spot notice."""
 

@@ -4,10 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import save_file
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -17,7 +13,12 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 def make_tiny_llama(folder: Path, *, layers: int = 4, seed: int = 0) -> Path:
-    """Write config, weights and tokenizer; about 3M parameters at 4 layers."""
+    """Write config, weights and tokenizer; about 3M parameters at 4 layers. The libraries take seconds to import."""
+    import torch
+    from safetensors.torch import save_file
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     torch.manual_seed(seed)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocab = {token: index for index, token in enumerate(SPECIAL + alphabet)}
@@ -33,7 +34,6 @@ def make_tiny_llama(folder: Path, *, layers: int = 4, seed: int = 0) -> Path:
     model = LlamaForCausalLM(config).float()
     folder.mkdir(parents=True, exist_ok=True)
     config.architectures = ["LlamaForCausalLM"]
-    config.torch_dtype = "float32"
     config.save_pretrained(folder)
     weights = {name: value.contiguous() for name, value in model.state_dict().items() if name != "lm_head.weight"}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
