@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from jobs import batch_infer
 from orchestrator.model.assignment import Assignment
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.error import InputError, OperationError
-from orchestrator.model.job import BatchJob, Engine, JobClass
+from orchestrator.model.job import BatchJob, Engine, JobClass, Kind
 from orchestrator.runtime.batch_input import Shard
 from orchestrator.runtime.batch_log import ShardLog, ShardStat, verify_output
 from orchestrator.runtime.batch_rows import Answer, Failure, Prompt
@@ -228,9 +229,10 @@ def test_rows_that_vanish_are_an_error_and_no_manifest(batch, monkeypatch) -> No
     assert not (Path(output_of(assignment)) / "_manifest.json").exists()
 
 
-def test_only_batch_jobs_run(assignment) -> None:
-    with pytest.raises(InputError, match="is of kind train"):
-        batch_infer.tonight(assignment(), None)
+def test_only_batch_jobs_run(batch) -> None:
+    train = SimpleNamespace(name="tune", kind=Kind.TRAIN)
+    with pytest.raises(InputError, match="job tune is of kind train"):
+        batch_infer.tonight(replace(batch(1), job=train), None)
 
 
 def test_a_date_on_the_command_line_wins(batch) -> None:
