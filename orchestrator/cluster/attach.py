@@ -1,6 +1,6 @@
 """Writes the cluster record on the head that `ray up` started on AWS, and prints the exports its drivers need.
 
-`cluster.yaml` runs `eval $(python -m orchestrator.cluster.attach --name NAME)` before `ray start --head`.
+`cluster.yaml` evaluates its output before `ray start --head`.
 """
 
 import argparse
@@ -18,11 +18,12 @@ from orchestrator.model.instant import to_iso
 GCS_PORT, DASHBOARD_PORT, API_PORT, SERVE_PORT = 6379, 8265, 8270, 8000
 
 
-def aws_state(name: str, state: StateDir, head_ip: str, token_path: Path, started_at: str) -> ClusterState:
+def aws_state(name: str, region: str, state: StateDir, head_ip: str, token_path: Path, started_at: str) -> ClusterState:
     """The record of a cluster whose head is this machine; ports are those of `cluster.yaml`."""
     return ClusterState(
         name=name,
         provider=Provider.AWS.value,
+        region=region,
         ray_address=f"{head_ip}:{GCS_PORT}",
         dashboard_url=f"http://127.0.0.1:{DASHBOARD_PORT}",
         api_url=f"http://127.0.0.1:{API_PORT}",
@@ -39,9 +40,11 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--name", required=True)
-    name = parser.parse_args().name
+    parser.add_argument("--region", required=True)
+    options = parser.parse_args()
     state = resolve_state_dir(Path.home() / ".orchestrator", os.environ)
-    cluster = aws_state(name, state, get_node_ip_address(), Path.home() / ".ray" / "auth_token", to_iso(utc_now()))
+    token_path = Path.home() / ".ray" / "auth_token"
+    cluster = aws_state(options.name, options.region, state, get_node_ip_address(), token_path, to_iso(utc_now()))
     state.save(cluster)
     for variable, value in sorted(shell_environment(state, cluster).items()):
         # The head is being started: it must not look for itself.

@@ -3,7 +3,8 @@
 from typing import Protocol
 
 from orchestrator.cluster.instance import InstanceRecord, load_records
-from orchestrator.cluster.state import StateDir
+from orchestrator.cluster.state import ClusterState, StateDir
+from orchestrator.model.catalog import Provider
 from orchestrator.model.node import NodeInterval
 
 
@@ -13,6 +14,16 @@ class Inventory(Protocol):
     def node_intervals(self) -> tuple[NodeInterval, ...]:
         """All known nodes, oldest first; a node that runs has no end."""
         ...
+
+
+def inventory_of(cluster: ClusterState, state: StateDir) -> Inventory:
+    """The inventory of the provider that the cluster runs on."""
+    if cluster.provider == Provider.LOCAL:
+        return LocalInventory(state)
+    # Imported here because boto3 takes a second to import and a local cluster has no use for it.
+    from orchestrator.cluster.ec2_inventory import Ec2Inventory
+
+    return Ec2Inventory(cluster.name, cluster.region)
 
 
 class LocalInventory:

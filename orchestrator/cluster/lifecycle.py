@@ -21,7 +21,7 @@ from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import locked
 from orchestrator.cluster.instance import Order
 from orchestrator.cluster.ports import choose_ports
-from orchestrator.cluster.process import CLUSTER_MARK, INSTANCE_MARK, end, end_marked, find, record
+from orchestrator.cluster.process import CLUSTER_MARK, INSTANCE_MARK, end, end_marked, find, marked, record
 from orchestrator.cluster.ray_process import (
     HOST,
     HeadPorts,
@@ -206,13 +206,15 @@ def _clean(state: StateDir) -> bool:
     cluster = state.load()
     if cluster is None:
         return False
+    # Looked up while the head still ties its processes together; some would not be recognised as its orphans.
+    everything = marked(CLUSTER_MARK, cluster.name)
     for role in (CONTROLLER, HEAD):
         recorded = cluster.pids.get(role)
         process = find(recorded) if recorded else None
         if process is not None:
             end((process,), grace_s=STOP_GRACE_S)
     _end_instances(state, cluster)
-    left = end_marked(CLUSTER_MARK, cluster.name, grace_s=1.0)
+    left = (*end(everything, grace_s=1.0), *end_marked(CLUSTER_MARK, cluster.name, grace_s=0.0))
     if left:
         pids = ", ".join(str(process.pid) for process in left)
         raise OperationError(

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -37,22 +37,20 @@ def find(recorded: RecordedProcess) -> psutil.Process | None:
 
 
 def marked(name: str, value: str) -> tuple[psutil.Process, ...]:
-    """Our user's processes whose environment has `name=value`, except this one and those that called it.
+    """What was started with `name=value` in its environment and all that belongs to it, except us and our callers.
 
-    Children inherit the mark, also those that changed their process group or lost their parent, so this finds
-    what a process tree would miss.
+    The mark alone does not find all: Ray's workers and agents overwrite their environment with a process title. So
+    the sessions of marked processes count (whatever we start leads a session of its own), and all descendants.
     """
-    spared = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
-    found = []
-    for process in psutil.process_iter():
-        if process.pid in spared:
-            continue
-        try:
-            if process.environ().get(name) == value:
-                found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-            continue
-    return tuple(found)
+    here = psutil.Process()
+    spared = {here.pid, *(parent.pid for parent in here.parents())}
+    processes = {process.pid: process for process in psutil.process_iter()}
+    found = {pid for pid, process in processes.items() if _environment(process).get(name) == value} - spared
+    sessions = {pid: _session(pid) for pid in processes}
+    ours = {sessions[pid] for pid in found} - {_session(pid) for pid in spared} - {None}
+    found |= {pid for pid, session in sessions.items() if session in ours}
+    found |= _descendants(found, processes)
+    return tuple(processes[pid] for pid in sorted(found - spared))
 
 
 def end(processes: Iterable[psutil.Process], grace_s: float) -> tuple[psutil.Process, ...]:
@@ -77,6 +75,36 @@ def end_marked(name: str, value: str, grace_s: float) -> tuple[psutil.Process, .
             break
         end(left, grace_s)
     return left
+
+
+def _environment(process: psutil.Process) -> Mapping[str, str]:
+    try:
+        return process.environ()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return {}
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _descendants(roots: Iterable[int], processes: Mapping[int, psutil.Process]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for pid, process in processes.items():
+        try:
+            children.setdefault(process.ppid(), []).append(pid)
+        except psutil.NoSuchProcess:
+            continue
+    found: set[int] = set()
+    frontier = list(roots)
+    while frontier:
+        fresh = [pid for pid in children.get(frontier.pop(), []) if pid not in found]
+        found.update(fresh)
+        frontier.extend(fresh)
+    return found
 
 
 def _signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:

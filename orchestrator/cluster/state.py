@@ -19,7 +19,8 @@ DEFAULT_STATE_DIR = ".orchestrator"
 class ClusterState:
     """What `up` started. `name` is unique per start; `ready` is False while `up` is still at work.
 
-    `pids` maps a role ("head", "controller") to its process; `started_at` is ISO 8601 UTC.
+    `region` is AWS's, "" for a local cluster; `started_at` is ISO 8601 UTC. `pids` maps a role ("head", "controller")
+    to its process.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ClusterState:
     token_path: str
     database_url: str
     started_at: str
+    region: str = ""
     ready: bool = False
     pids: Mapping[str, RecordedProcess] = field(default_factory=dict)
 

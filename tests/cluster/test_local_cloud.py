@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from ray._raylet import GcsClient
 
 from orchestrator.cluster import chaos
 from orchestrator.cluster.faults import StockOut
 from orchestrator.cluster.instance import InstanceRecord, load_record, load_refusals
 from orchestrator.cluster.inventory import LocalInventory
+from orchestrator.cluster.notice import read_notices
 from orchestrator.model.instant import from_iso, seconds_between
 
 pytestmark = pytest.mark.ray
@@ -58,6 +60,12 @@ def held(ray: Any, cluster: Any, actor: Any) -> InstanceRecord:
     return record
 
 
+def notices(cluster: Any, record: InstanceRecord) -> list[str]:
+    """Kinds of notices that the watcher of that instance left for the controller."""
+    found = read_notices(GcsClient(address=cluster.info.ray_address))
+    return [notice.kind for notice in found if notice.instance_id == record.instance_id]
+
+
 def alive(ray: Any, record: InstanceRecord) -> bool:
     return any(node["NodeID"] == record.ray_node_id and node["Alive"] for node in ray.nodes())
 
@@ -97,12 +105,17 @@ def test_a_notice_drains_the_node_until_its_deadline(ray: Any, cluster: Any, hol
 
     actor = holder()
     record = held(ray, cluster, actor)
+    chaos.recommend_rebalance(cluster.state, record.instance_id)
+    until(lambda: "rebalance-recommendation" in notices(cluster, record), 10, "the recorded recommendation")
+    assert ray_state.get_draining_nodes() == {}, "advice drains nothing"
+
     chaos.interrupt(cluster.state, record.instance_id, notice_s=12)
     draining = until(ray_state.get_draining_nodes, 8, "draining")
     told = load_record(cluster.state, record.instance_id)
     deadline = from_iso(told.deadline_at).timestamp()
     assert 0 <= deadline - draining[record.ray_node_id] / 1000 < 1
     assert ray.get(actor.instance.remote(), timeout=5) == record.instance_id, "a draining node still works"
+    until(lambda: "interruption-notice" in notices(cluster, record), 5, "the recorded notice")
 
     ended = until(
         lambda: (r := load_record(cluster.state, record.instance_id)).terminated_at and r, 30, "the interruption"

@@ -77,6 +77,30 @@ def test_the_mark_finds_children_without_parent_or_group(
     assert marked("TEST_MARK", mark) == ()
 
 
+PARENT_OF_TITLED = """
+import subprocess, sys, time
+title = "import time; from setproctitle import setproctitle; setproctitle('x' * 9000); time.sleep(300)"
+subprocess.Popen([sys.executable, "-c", title])
+time.sleep(300)
+"""
+
+
+def test_the_mark_finds_a_child_that_overwrote_its_environment(mark: str, until: Callable[..., object]) -> None:
+    """As Ray's workers and agents do when they set their title."""
+    environment = {**os.environ, "TEST_MARK": mark}
+    leader = subprocess.Popen([sys.executable, "-c", PARENT_OF_TITLED], env=environment, start_new_session=True)
+    try:
+        parent = psutil.Process(leader.pid)
+        until(lambda: [child for child in parent.children() if "TEST_MARK" not in child.environ()], 15, "the new title")
+        child = parent.children()[0]
+        assert {process.pid for process in marked("TEST_MARK", mark)} == {leader.pid, child.pid}
+        assert end_marked("TEST_MARK", mark, grace_s=0) == ()
+        assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    finally:
+        end((psutil.Process(leader.pid),) if psutil.pid_exists(leader.pid) else (), grace_s=0)
+        leader.wait()
+
+
 def test_the_caller_is_spared(mark: str) -> None:
     script = f"from orchestrator.cluster.process import marked; print(len(marked('TEST_MARK', '{mark}')))"
     done = subprocess.run(
