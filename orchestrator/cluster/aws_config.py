@@ -63,8 +63,8 @@ def aws_config(node_types: Sequence[NodeType], options: AwsOptions) -> dict[str,
         "head_start_ray_commands": [
             f"{_ENV}; ray stop",
             f"{_ENV}; eval $(python -m orchestrator.cluster.attach --name {options.cluster_name} "
-            f"--region {options.region}); ulimit -n 65536; ray start --head --port=6379 --object-manager-port=8076 --dashboard-host=127.0.0.1 "
-            "--autoscaling-config=~/ray_bootstrap_config.yaml --disable-usage-stats",
+            f"--region {options.region}); ulimit -n 65536; ray start --head --port=6379 --object-manager-port=8076 "
+            "--dashboard-host=127.0.0.1 --autoscaling-config=~/ray_bootstrap_config.yaml --disable-usage-stats",
             f"{_ENV}; setsid nohup python -m orchestrator.control --state-dir $HOME/.orchestrator "
             + _DETACHED.format(name="controller"),
         ],

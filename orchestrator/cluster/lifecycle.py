@@ -37,10 +37,15 @@ from orchestrator.model.node import NodeType
 HEAD = "head"
 CONTROLLER = "controller"
 START_TIMEOUT_S = 120.0
+START_ATTEMPTS = 2
 STOP_GRACE_S = 3.0
 MIN_FREE_BYTES = 1024**3
 PYTHON = (3, 11)
 CONTROLLER_MODULE = "orchestrator.control"
+
+
+class ProcessEndedError(OperationError):
+    """A process of the cluster ended while it was being started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +69,13 @@ def up(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) -> C
         if running is not None and is_healthy(state, running):
             return running
         _clean(state)
-        try:
-            return _start(state, node_types, options)
-        except BaseException:
-            # Also on Ctrl-C: a half-started cluster would hold ports and memory that nobody knows of.
-            _clean(state)
-            raise
+        for _ in range(START_ATTEMPTS - 1):
+            try:
+                return _start_or_clean(state, node_types, options)
+            except ProcessEndedError:
+                # Ray gives a raylet 30 s to register and then gives up, which a busy machine may take.
+                continue
+        return _start_or_clean(state, node_types, options)
 
 
 def down(state: StateDir) -> bool:
@@ -108,6 +114,15 @@ def _check_machine(state: StateDir) -> None:
                 f"{folder} has only {free / 1024**3:.1f} GiB free, a cluster needs 1 GiB.",
                 "Free some space, or choose other places with --state-dir and TMPDIR.",
             )
+
+
+def _start_or_clean(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) -> ClusterState:
+    try:
+        return _start(state, node_types, options)
+    except BaseException:
+        # Also on Ctrl-C: a half-started cluster would hold ports and memory that nobody knows of.
+        _clean(state)
+        raise
 
 
 def _start(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) -> ClusterState:
@@ -179,7 +194,7 @@ def _wait_until(state: StateDir, cluster: ClusterState, role: str, url: str) -> 
         if _answers(state, url):
             return
         if find(cluster.pids[role]) is None:
-            raise OperationError(f"the {role} ended while it started: {_last_line(log)}", f"(see {log})")
+            raise ProcessEndedError(f"the {role} ended while it started: {_last_line(log)}", f"(see {log})")
         time.sleep(0.25)
     raise OperationError(f"the {role} did not answer within {START_TIMEOUT_S:.0f} s.", f"See {log}.")
 

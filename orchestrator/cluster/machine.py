@@ -6,6 +6,7 @@ machine come from here, and nothing that runs on the instance can prevent them.
 """
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from orchestrator.model.instant import from_iso, to_iso
 
 TICK_S = 0.2
 ORPHAN_CHECK_S = 5.0
+START_ATTEMPTS = 3
 STARTED_LINE = b"Ray runtime started."
 """What `ray start` prints once the raylet has registered (Ray 2.60 `scripts.py`)."""
 
@@ -36,12 +38,15 @@ class Machine:
 
     def __init__(self, state: StateDir, instance_id: str) -> None:
         found = record_file.load_record(state, instance_id)
-        if found is None:
-            raise OperationError(f"no record of instance {instance_id} in {state.instances}.")
+        cluster = state.load()
+        if found is None or cluster is None:
+            raise OperationError(f"no record of instance {instance_id} or of its cluster in {state.root}.")
+        self._cluster = cluster
         self._state = state
         self._record = found
         self._seen: Order | None = None
         self._stop_requested = False
+        self._starts = 1
         self._children: list[subprocess.Popen[bytes]] = []
         self._metadata = MetadataServer(
             Metadata(
@@ -75,7 +80,7 @@ class Machine:
             if not self._children and now_s >= boot_at_s:
                 self._start_processes()
             self._note_ready()
-            reason = self._obey()
+            reason = self._restart_ray() or self._obey()
             if reason:
                 return reason
             if now_s >= next_orphan_check_s:
@@ -117,27 +122,39 @@ class Machine:
         return reason
 
     def _start_processes(self) -> None:
-        cluster = self._state.load()
-        if cluster is None:
-            return
-        environment = node_environment(self._record, self._state, cluster, os.environ)
-        watcher = [sys.executable, "-m", "orchestrator.cluster.watcher", "--address", cluster.ray_address]
-        for name, command in (("ray", node_command(self._record, cluster)), ("watcher", watcher)):
-            with self._log(name).open("ab") as log:
-                self._children.append(
-                    subprocess.Popen(
-                        command,
-                        env=environment,
-                        stdin=subprocess.DEVNULL,
-                        stdout=log,
-                        stderr=log,
-                        start_new_session=True,
-                    )
-                )
+        self._children = [self._start_process("ray"), self._start_process("watcher")]
+
+    def _start_process(self, name: str) -> subprocess.Popen[bytes]:
+        watcher = (sys.executable, "-m", "orchestrator.cluster.watcher", "--address", self._cluster.ray_address)
+        with self._log(name).open("ab") as log:
+            return subprocess.Popen(
+                watcher if name == "watcher" else node_command(self._record, self._cluster),
+                env=node_environment(self._record, self._state, self._cluster, os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def _note_ready(self) -> None:
         if self._children and not self._record.ready_at and STARTED_LINE in self._log("ray").read_bytes():
             self._update(ready_at=to_iso(utc_now()))
+
+    def _restart_ray(self) -> str:
+        """Starts Ray again when it did not come up; returns the end reason once that is hopeless.
+
+        Ray gives a raylet 30 s to register, which a busy machine may take. Once it was up, an exit is a crash: the
+        autoscaler sees that and answers.
+        """
+        if not self._children or self._record.ready_at or self._children[0].poll() is None:
+            return ""
+        if self._starts == START_ATTEMPTS:
+            return record_file.UNKNOWN
+        self._starts += 1
+        # The first id may have been registered and be dead to Ray.
+        self._update(ray_node_id=secrets.token_hex(28))
+        self._children[0] = self._start_process("ray")
+        return ""
 
     def _orphaned(self) -> bool:
         """The cluster was taken down, or another one was started, without telling this instance."""
