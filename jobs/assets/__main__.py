@@ -14,7 +14,7 @@ from orchestrator.model.error import OrchestratorError
 MODEL = "smollm2-135m-instruct"
 CUT = "smollm2-6layer"
 DATA = "ops"
-CONVERSION = f"smollm2 v1 {wheel.GGUF_SHA256}"
+CONVERSION = f"smollm2 v2 {wheel.GGUF_SHA256}"
 """What the model folder was made from and how; raise the version when the recipe changes."""
 
 

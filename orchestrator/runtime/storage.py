@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from pyarrow import fs
@@ -87,20 +89,24 @@ def write_text(location: str, text: str) -> None:
     Path(file.name).replace(target)
 
 
-def publish_folder(source: Path, location: str) -> None:
-    """Copies a local folder to a location; a local target appears complete or not at all and replaces an older one.
+@contextmanager
+def new_folder(location: str) -> Iterator[Path]:
+    """A local folder to fill, which then appears at `location` complete or, after an error, not at all.
 
-    S3 has no rename: there, whoever reads the folder must find it through a pointer that is written afterwards.
+    An older folder there is replaced. S3 has no rename: there, whoever reads the folder must find it through a pointer
+    that is written afterwards.
     """
     files, path = filesystem(location)
-    if location.startswith(S3):
-        fs.copy_files(str(source), path, source_filesystem=fs.LocalFileSystem(), destination_filesystem=files)
-        return
+    remote = location.startswith(S3)
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    if not remote:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    staged = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=None if remote else target.parent))
     try:
-        shutil.copytree(source, staged, dirs_exist_ok=True)
+        yield staged
+        if remote:
+            fs.copy_files(str(staged), path, source_filesystem=fs.LocalFileSystem(), destination_filesystem=files)
+            return
         staged.chmod(0o755)
         if target.exists():
             shutil.rmtree(target)

@@ -108,15 +108,19 @@ class Session:
         self._deadline_at: float | None = None
         self._metrics: dict[str, float] = {}
 
-    def restore(self) -> int:
-        """Goes back to the newest committed checkpoint, if there is one, and returns the step to continue from."""
+    def restore(self, **notes: str | float) -> int:
+        """Goes back to the newest committed checkpoint, if there is one, and returns the step to continue from.
+
+        `notes` go into the event that says so.
+        """
         with self.link.snapshot() as folder:
             if folder is None:
-                self._tell("started")
+                self._tell("started", **notes)
             else:
                 self.facts = snapshot.load(folder, self.link.rank, self._parts)
                 self.step = int(self.facts.pop("step"))
-                self._tell("resumed", saved_at=self.facts.pop("saved_at"))
+                self._metrics = self.facts.pop("metrics")
+                self._tell("resumed", saved_at=self.facts.pop("saved_at"), **notes)
         now = self._clock()
         self._saved_at = self._polled_at = self._reported_at = now
         self._pace = Pace(since=now, last_step_at=now)
@@ -178,7 +182,7 @@ class Session:
 
     def _save(self, reason: str) -> None:
         began_at = self._clock()
-        facts = {**self.facts, "step": self.step, "saved_at": began_at}
+        facts = {**self.facts, "step": self.step, "saved_at": began_at, "metrics": self._metrics}
         with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
             snapshot.save(Path(folder), self.link.rank, self._parts, facts)
             self._tell("checkpoint", Path(folder), reason=reason, began_at=began_at)
@@ -194,7 +198,7 @@ class Session:
         self._pace.restart(self._reported_at)
 
     def _wait_for_the_end(self) -> None:
-        """Every further step would be lost. Ray restarts the workers at the deadline, which ends this wait from outside."""
+        """Every further step would be lost. Ray restarts the workers at the deadline, which ends this wait."""
         assert self._deadline_at is not None
         logger.info("saved at step %d; waiting for the node to go", self.step)
         while self._clock() < self._deadline_at + PATIENCE_S:
