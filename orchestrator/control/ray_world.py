@@ -190,12 +190,14 @@ def _nodes(gcs: GcsClient) -> tuple[tuple[LiveNode, ...], dict[str, str]]:
 
 def _demands(gcs: GcsClient) -> tuple[Demand, ...]:
     """Tasks, actors and placement groups that wait for a node."""
-    state = autoscaler_pb2.ClusterResourceState()
-    state.ParseFromString(gcs.get_cluster_resource_state(timeout_s=TIMEOUT_S))
+    reply = autoscaler_pb2.GetClusterResourceStateReply()
+    reply.ParseFromString(gcs.get_cluster_resource_state(timeout_s=TIMEOUT_S))
+    state = reply.cluster_resource_state
     requests = [entry.request for entry in state.pending_resource_requests]
     for gang in state.pending_gang_resource_requests:
-        requests.extend(gang.requests)
-        requests.extend(request for bundles in gang.bundle_selectors for request in bundles.resource_requests)
+        # `requests` repeats the bundles without their labels (Ray 2.60 autoscaler.proto).
+        bundles = [request for selector in gang.bundle_selectors for request in selector.resource_requests]
+        requests.extend(bundles or gang.requests)
     return tuple(_demand(request) for request in requests)
 
 

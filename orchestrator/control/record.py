@@ -1,10 +1,11 @@
 """From what was seen to the ledger: node intervals, who used which node, waits for capacity, and their events."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from orchestrator.control.world import Demand, ServedApp, WorldView
+from orchestrator.control.waits import waits_in_vain
+from orchestrator.control.world import ServedApp, WorldView
 from orchestrator.ledger import events, nodes, runs
 from orchestrator.model.event import Event
 from orchestrator.model.job import Kind
@@ -60,18 +61,13 @@ def seen_uses(view: WorldView, followed: Sequence[Run]) -> tuple[tuple[str, str,
     return tuple(sorted(seen))
 
 
-def asks_for(demands: Sequence[Demand], selector: Mapping[str, str]) -> bool:
-    """Whether something waits for a node with those labels."""
-    return bool(selector) and any(selector.items() <= dict(demand.selector).items() for demand in demands)
-
-
 def _record_waits(connection: Connection, view: WorldView, followed: Sequence[Run], working: set[str], at: str) -> None:
-    """An attempt waits while it asks for capacity and has none; the wait is over as soon as it has some."""
+    """An attempt waits while it asks for capacity, has none and none is booting."""
     for run in followed:
         last = run.last
         if run.state is not RunState.OPEN or last is None or last.state is not AttemptState.RUNNING:
             continue
-        waits = run.run_id not in working and asks_for(view.demands, dict(last.selector))
+        waits = run.run_id not in working and waits_in_vain(view, dict(last.selector), at)
         if waits and last.pending_since is None:
             runs.change_attempt(connection, run.run_id, last.number, pending_since=at)
         elif not waits and last.pending_since is not None:

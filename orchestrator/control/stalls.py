@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from orchestrator.control.planning import Planned
-from orchestrator.control.record import asks_for
 from orchestrator.control.serving import Deployed
+from orchestrator.control.waits import waits_in_vain
 from orchestrator.control.world import WorldView
 from orchestrator.model.job import ServeJob
 from orchestrator.model.plan import Choice
@@ -27,7 +27,7 @@ class ServiceStalls:
             for part, _ in job.models:
                 offer = deployed.offers.get((job.name, part))
                 choice = _choice(planned, job.name, part, offer)
-                if offer is not None and choice is not None and _waits(view, job.name, choice):
+                if offer is not None and choice is not None and _waits(view, job.name, choice, at):
                     waiting[(job.name, part, offer)] = len(planned.offers(job.name, part)) - 1
         self._since = {key: self._since.get(key, at) for key in waiting}
         return tuple(
@@ -42,9 +42,9 @@ def _choice(planned: Planned, job: str, part: str, offer: str | None) -> Choice 
     return next((choice for choice in ranked if choice.offer == offer), None)
 
 
-def _waits(view: WorldView, app: str, choice: Choice) -> bool:
+def _waits(view: WorldView, app: str, choice: Choice, at: str) -> bool:
     selector = node_selector(choice)
-    if not asks_for(view.demands, selector):
+    if not waits_in_vain(view, selector, at):
         return False
     matching = {node.node_id for node in view.nodes if selector.items() <= dict(node.labels).items()}
     served = {node for one in view.apps if one.name == app for node in one.replica_nodes}

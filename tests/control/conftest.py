@@ -3,6 +3,7 @@
 `test_world_contract.py` runs the same expectations against this world and against a real cluster.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -30,15 +31,17 @@ CATALOG = """\
 version: 1
 cluster: {provider: local, region: us-east-1, storage: ./storage, max_workers: 8}
 models:
-  base: {source: ./base, params: 135e6, layers: 30, hidden: 576, heads: 9, kv_heads: 3, head_dim: 64, context: 8192, dtype: fp32}
+  base:
+    {source: ./base, params: 135e6, layers: 30, hidden: 576, heads: 9, kv_heads: 3, head_dim: 64, context: 8192,
+     dtype: fp32}
 jobs:
   tune:
-    {kind: train, model: base, method: lora, data: ./train.parquet, tokens: 50k, epochs: 1, precision: fp32, batch_size: 8,
-     sequence_length: 128, accelerators: [T4, L4, A10G], lifecycle: spot, max_duration: 1h}
+    {kind: train, model: base, method: lora, data: ./train.parquet, tokens: 50k, epochs: 1, precision: fp32,
+     batch_size: 8, sequence_length: 128, accelerators: [T4, L4, A10G], lifecycle: spot, max_duration: 1h}
   nightly:
-    {kind: batch, model: run:tune, input: ./in.parquet, output: "./out/date={date}", id_column: id, prompt: "{{ text }}",
-     rows: 400, prompt_tokens: 80, output_tokens: 8, accelerators: [T4, L4, A10G], lifecycle: spot,
-     schedule: {cron: "0 2 * * *", timezone: America/New_York, done_by: "06:00"}}
+    {kind: batch, model: run:tune, input: ./in.parquet, output: "./out/date={date}", id_column: id,
+     prompt: "{{ text }}", rows: 400, prompt_tokens: 80, output_tokens: 8, accelerators: [T4, L4, A10G],
+     lifecycle: spot, schedule: {cron: "0 2 * * *", timezone: America/New_York, done_by: "06:00"}}
 """
 
 SERVICE = """\
@@ -237,17 +240,25 @@ class Bench:
         return decided
 
 
+@pytest.fixture(scope="session")
+def make_bench(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Bench]:
+    """A new bench. Its ledger is a copy of an empty one: migrating anew for every test would take most of the time."""
+    empty = tmp_path_factory.mktemp("empty") / "ledger.db"
+    open_database(empty).close()
+
+    def build() -> Bench:
+        folder = tmp_path_factory.mktemp("bench")
+        shutil.copy(empty, folder)
+        return Bench(folder)
+
+    return build
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    found = Bench(tmp_path)
+def bench(make_bench: Callable[[], Bench]) -> Iterator[Bench]:
+    found = make_bench()
     yield found
     found.controller.database.close()
-
-
-@pytest.fixture
-def make_bench(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Bench]:
-    """For properties: a new bench for every example."""
-    return lambda: Bench(tmp_path_factory.mktemp("bench"))
 
 
 @pytest.fixture(scope="session")

@@ -93,7 +93,7 @@ def test_asking_again_with_the_same_submission_gives_the_same_answer(applied: Be
 
 def test_a_second_driver_of_a_live_run_is_refused(applied: Bench) -> None:
     begin_run(applied.controller, "tune", applied.world.user_submits("raysubmit_1"), None)
-    with pytest.raises(RefusedError, match="is going on .*raysubmit_1"):
+    with pytest.raises(RefusedError, match=r"is going on .*raysubmit_1"):
         begin_run(applied.controller, "tune", applied.world.user_submits("raysubmit_2"), None)
 
 

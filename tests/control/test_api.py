@@ -1,0 +1,181 @@
+"""The HTTP API: tokens, limits, status codes, and the shapes that drivers and the command line rely on."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import TypeAdapter
+
+from orchestrator.control.api import create_app
+from orchestrator.control.wire import MAX_BODY_BYTES, MAX_DATA_ITEMS, MAX_MESSAGE_CHARS, REPORTED_KINDS
+from orchestrator.model.assignment import Assignment
+from orchestrator.policy.observed import DriverStatus
+
+Bench = Any
+TOKEN = "secret-token"
+
+
+@pytest.fixture
+def client(bench: Bench) -> TestClient:
+    return TestClient(create_app(bench.controller, TOKEN), headers={"Authorization": f"Bearer {TOKEN}"})
+
+
+@pytest.fixture
+def body(bench: Bench, catalog_text: str) -> dict[str, str]:
+    return {"text": catalog_text, "file": "c.yaml", "base_dir": str(bench.folder)}
+
+
+@pytest.fixture
+def run_id(client: TestClient, bench: Bench, body: dict[str, str]) -> str:
+    """A run that is going on."""
+    client.put("/v1/catalog", json=body)
+    bench.world.user_submits("raysubmit_1")
+    answer = client.post("/v1/runs", json={"job": "tune", "submission_id": "raysubmit_1"})
+    assert answer.status_code == 200
+    found: str = answer.json()["run_id"]
+    return found
+
+
+PATHS = [
+    ("GET", "/v1/status"),
+    ("GET", "/v1/events"),
+    ("GET", "/v1/cost"),
+    ("PUT", "/v1/catalog"),
+    ("POST", "/v1/runs"),
+    ("POST", "/v1/runs/r/events"),
+    ("GET", "/nothing/here"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer wrong", TOKEN, f"Basic {TOKEN}"])
+def test_without_the_token_nothing_is_told(bench: Bench, method: str, path: str, header: str | None) -> None:
+    headers = {} if header is None else {"Authorization": header}
+    answer = TestClient(create_app(bench.controller, TOKEN)).request(method, path, headers=headers)
+    assert (answer.status_code, answer.json()) == (401, {"error": "missing or wrong token"})
+
+
+def test_health_needs_no_token(bench: Bench) -> None:
+    answer = TestClient(create_app(bench.controller, TOKEN)).get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"ok": True, "ticked_at": None})
+
+
+def test_applying_answers_with_the_plan(client: TestClient, body: dict[str, str]) -> None:
+    answer = client.put("/v1/catalog", json=body)
+    plan = answer.json()
+    assert answer.status_code == 200
+    assert plan["jobs"]["tune"]["status"] == "placed"
+    assert plan["jobs"]["tune"]["chosen"]["offer"] == plan["jobs"]["tune"]["candidates"][0]["offer"]
+    assert {"now", "prices_as_of", "timings", "solver", "objective_usd_per_month", "warnings"} <= plan.keys()
+    assert len(plan["changes"]) == 2
+
+
+def test_all_faults_of_a_catalog_come_back(client: TestClient, body: dict[str, str]) -> None:
+    text = body["text"].replace("kind: train", "kind: trian").replace("fp32, batch", "int4, batch")
+    answer = client.put("/v1/catalog", json={**body, "text": text})
+    assert answer.status_code == 422
+    faults = answer.json()["faults"]
+    assert any("train" in fault for fault in faults)
+    assert all(fault.startswith("c.yaml:") for fault in faults)
+
+
+def test_the_assignment_reads_back_as_the_noun(client: TestClient, run_id: str) -> None:
+    answer = client.post("/v1/runs", json={"job": "tune", "submission_id": "raysubmit_1"})
+    given = TypeAdapter(Assignment).validate_json(answer.content)
+    assert (given.run_id, given.attempt, given.job.name) == (run_id, 1, "tune")
+    assert given.job.kind.value == "train"
+
+
+def test_refusals(client: TestClient, bench: Bench, run_id: str) -> None:
+    bench.world.user_submits("raysubmit_2")
+    second = client.post("/v1/runs", json={"job": "tune", "submission_id": "raysubmit_2"})
+    unknown = client.post("/v1/runs", json={"job": "nobody"})
+    faulty = client.post("/v1/runs", json={"job": "x", "catalog_text": "jobs: {x: 1}", "base_dir": "/"})
+    bench.world.away = True
+    unreachable = client.post("/v1/runs", json={"job": "tune", "submission_id": "raysubmit_1"})
+    found = [answer.status_code for answer in (second, unknown, faulty, unreachable)]
+    assert found == [409, 404, 422, 503]
+    assert run_id in second.json()["error"]
+    assert faulty.json()["faults"]
+
+
+def test_a_run_goes_on_after_its_driver_died(client: TestClient, bench: Bench, run_id: str) -> None:
+    bench.world.end("raysubmit_1", DriverStatus.FAILED, 137)
+    bench.world.user_submits("raysubmit_2")
+    answer = client.post("/v1/runs", json={"job": "tune", "submission_id": "raysubmit_2"}).json()
+    assert (answer["run_id"], answer["attempt"]) == (run_id, 2)
+
+
+@pytest.mark.parametrize("kind", REPORTED_KINDS)
+def test_drivers_report(client: TestClient, run_id: str, kind: str) -> None:
+    answer = client.post(
+        f"/v1/runs/{run_id}/events", json={"kind": kind, "message": "step 3", "data": {"step": 3, "loss": 0.5}}
+    )
+    assert answer.status_code == 200
+    (event,) = client.get("/v1/events", params={"after": answer.json()["id"] - 1}).json()
+    assert {name: event[name] for name in ("kind", "message", "run_id", "job", "data")} == {
+        "kind": kind,
+        "message": "step 3",
+        "run_id": run_id,
+        "job": "tune",
+        "data": {"step": 3, "loss": 0.5},
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        pytest.param({"kind": "closed"}, 422, id="the-controllers-own-kind"),
+        pytest.param({"kind": "progress", "extra": 1}, 422, id="unknown-field"),
+        pytest.param({"kind": "progress", "data": {"x": [1]}}, 422, id="data-that-is-no-scalar"),
+        pytest.param({"kind": "progress", "message": "x" * (MAX_MESSAGE_CHARS + 1)}, 422, id="long-message"),
+        pytest.param(
+            {"kind": "progress", "data": {f"k{n}": n for n in range(MAX_DATA_ITEMS + 1)}}, 422, id="much-data"
+        ),
+        pytest.param({}, 422, id="no-kind"),
+    ],
+)
+def test_reports_that_are_not_taken(client: TestClient, run_id: str, event: dict[str, Any], code: int) -> None:
+    before = client.get("/v1/events").json()
+    answer = client.post(f"/v1/runs/{run_id}/events", json=event)
+    assert answer.status_code == code
+    assert answer.json()["error"]
+    assert client.get("/v1/events").json() == before
+
+
+def test_an_unknown_run_is_not_found(client: TestClient) -> None:
+    answer = client.post("/v1/runs/nobody/events", json={"kind": "progress"})
+    assert (answer.status_code, answer.json()["error"]) == (404, "there is no run nobody.")
+
+
+def test_huge_bodies_are_refused_unread(client: TestClient) -> None:
+    answer = client.put("/v1/catalog", content=b"x" * (MAX_BODY_BYTES + 1))
+    assert answer.status_code == 413
+    stream = client.put("/v1/catalog", content=iter([b"{}"]))
+    assert stream.status_code == 413, "a body without a length could be endless"
+
+
+def test_events_can_be_followed_page_by_page(client: TestClient, run_id: str) -> None:
+    for number in range(5):
+        client.post(f"/v1/runs/{run_id}/events", json={"kind": "progress", "message": str(number)})
+    seen: list[str] = []
+    after = 0
+    while page := client.get("/v1/events", params={"after": after, "job": "tune", "limit": 2}).json():
+        assert len(page) <= 2
+        seen += [event["message"] for event in page if event["kind"] == "progress"]
+        after = page[-1]["id"]
+    assert seen == [str(number) for number in range(5)]
+
+
+def test_status_and_cost_have_their_shape(client: TestClient, bench: Bench, run_id: str) -> None:
+    bench.tick()
+    status = client.get("/v1/status").json()
+    jobs = {job["name"]: job for job in status["jobs"]}
+    assert (jobs["tune"]["state"], jobs["tune"]["run_id"], jobs["tune"]["attempt"]) == ("running", run_id, 1)
+    assert jobs["nightly"]["next_start"] == "2026-12-01T07:00:00.000000Z"
+    assert status["ticked_at"] is not None
+    cost = client.get("/v1/cost").json()
+    assert [line["consumer"] for line in cost["lines"]] == [run_id]
+    assert cost["total"].keys() >= {"usd", "on_demand_usd", "saved_usd", "interruptions", "lost_s", "emulated"}
+    assert json.dumps(cost)
