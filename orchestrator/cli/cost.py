@@ -12,7 +12,7 @@ from orchestrator.cli.money import dollars
 from orchestrator.cli.screen import wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cli.status import history
-from orchestrator.control.compose import utc_now
+from orchestrator.cluster.clock import utc_now
 from orchestrator.control.views import cost_json
 
 cost = typer.Typer(no_args_is_help=True, help="What runs, services and idle nodes cost.")

@@ -13,12 +13,12 @@ from orchestrator.cli.controller_client import NO_CLUSTER, NoControllerError, ge
 from orchestrator.cli.money import dollars
 from orchestrator.cli.screen import wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
+from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.inventory import LocalInventory
 from orchestrator.cluster.state import StateDir
-from orchestrator.control.compose import LEDGER_FILE, open_ledger, utc_now
 from orchestrator.control.record import record_intervals
 from orchestrator.control.views import read_status
-from orchestrator.ledger.database import Database
+from orchestrator.ledger.database import LEDGER_FILE, Database, open_database
 from orchestrator.model.error import OperationError
 
 
@@ -55,7 +55,7 @@ def history(state: StateDir) -> Database:
     """The ledger with the newest ends of nodes in it: after `down` nobody else writes them."""
     if not (state.root / LEDGER_FILE).exists():
         raise OperationError(f"{NO_CLUSTER} in {state.root}, and none was.", "Start one with `orchestrator up`.")
-    database = open_ledger(state)
+    database = open_database(state.root / LEDGER_FILE)
     with database.write() as connection:
         record_intervals(connection, LocalInventory(state).node_intervals())
     return database

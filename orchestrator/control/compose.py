@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
+from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.inventory import LocalInventory
 from orchestrator.cluster.lifecycle import set_node_types
 from orchestrator.cluster.node_types import node_types
@@ -13,26 +13,15 @@ from orchestrator.control.models import StoredModels
 from orchestrator.control.plan_text import plan_text
 from orchestrator.control.planning import Planned
 from orchestrator.control.ray_world import RayWorld
-from orchestrator.ledger.database import Database, open_database
+from orchestrator.ledger.database import LEDGER_FILE, open_database
 from orchestrator.model.catalog import Provider
 from orchestrator.model.error import InputError
 from orchestrator.model.node import NodeType
 from orchestrator.runtime.model_source import resolve
 
-LEDGER_FILE = "ledger.db"
 STALL_VARIABLE = "ORCHESTRATOR_STALL_AFTER_S"
 STALL_AFTER_S: Mapping[str, float] = {Provider.LOCAL: 90.0, Provider.AWS: 600.0}
 """How long a job waits for capacity before it moves on: an emulated node boots in seconds, an EC2 one in minutes."""
-
-
-def utc_now() -> datetime:
-    """The time now, in UTC: the controller's and the command line's only clock."""
-    return datetime.now(UTC)  # noqa: TID251 - the one place where this layer reads the clock
-
-
-def open_ledger(state: StateDir) -> Database:
-    """The ledger of a state directory."""
-    return open_database(state.root / LEDGER_FILE)
 
 
 def compose(state: StateDir, cluster: ClusterState, token: str) -> Controller:
@@ -46,7 +35,7 @@ def compose(state: StateDir, cluster: ClusterState, token: str) -> Controller:
         offer_nodes=lambda plans: offer_nodes(state, plans),
     )
     return Controller(
-        database=open_ledger(state),
+        database=open_database(state.root / LEDGER_FILE),
         world=world,
         planner=plan_text,
         models=StoredModels(resolve, utc_now),

@@ -66,6 +66,7 @@ class Controller:
         self.ticked_at: str | None = None
         self._lock = threading.RLock()
         self._plans: dict[str, Planned] = {}
+        self._unplannable: set[str] = set()
         self._stalls = ServiceStalls()
 
     @contextlib.contextmanager
@@ -78,12 +79,7 @@ class Controller:
         """The applied catalog with its plan; None while there is none, or it no longer plans."""
         with self.database.read() as connection:
             current = catalogs.current(connection)
-        if current is None:
-            return None
-        source, _ = current
-        with contextlib.suppress(InputError):
-            return self.plan(source)
-        return None
+        return None if current is None else self._plan_or_none(current[0])
 
     def plan(self, source: CatalogText) -> Planned:
         """The plan of a catalog, made once; CatalogFaultsError when it has faults."""
@@ -92,9 +88,21 @@ class Controller:
             known = self._plans[source.hash] = self.planner(source, self.clock())
         return known
 
+    def _plan_or_none(self, source: CatalogText) -> Planned | None:
+        """The plan of a catalog that had one once; None, told once, when a newer version finds faults in it."""
+        if source.hash in self._unplannable:
+            return None
+        try:
+            return self.plan(source)
+        except InputError as error:
+            LOG.warning("%s no longer plans: %s", source.file, error)
+            self._unplannable.add(source.hash)
+            return None
+
     def replan(self, source: CatalogText) -> Planned:
         """Plan anew, as when a catalog is applied again after prices or data changed."""
         self._plans.pop(source.hash, None)
+        self._unplannable.discard(source.hash)
         return self.plan(source)
 
     def offer_nodes(self, *more: Planned) -> None:
@@ -102,10 +110,7 @@ class Controller:
         with self.database.read() as connection:
             open_runs = runs.of_state(connection, RunState.OPEN)
             sources = [catalogs.get(connection, run.catalog_hash) for run in open_runs]
-        plans = [*more, self.applied()]
-        for source in sources:
-            with contextlib.suppress(InputError):
-                plans.append(self.plan(source) if source else None)
+        plans = [*more, self.applied(), *(self._plan_or_none(source) for source in sources if source)]
         unique = {planned.source.hash: planned for planned in plans if planned is not None}
         self.world.offer_nodes(tuple(unique.values()))
 
@@ -156,11 +161,10 @@ class Controller:
 
     def _follow(self, connection: Connection, run: Run) -> FollowedRun:
         source = catalogs.get(connection, run.catalog_hash)
-        with contextlib.suppress(InputError):
-            planned = self.plan(source) if source else None
-            if planned is not None:
-                return FollowedRun(run=run, job=planned.catalog.job(run.job), offers=planned.offers(run.job))
-        return FollowedRun(run=run, job=None)
+        planned = self._plan_or_none(source) if source else None
+        if planned is None:
+            return FollowedRun(run=run, job=None)
+        return FollowedRun(run=run, job=planned.catalog.job(run.job), offers=planned.offers(run.job))
 
     def _inputs_missing(self, planned: Planned, marks: Mapping[str, str], now: datetime) -> tuple[tuple[str, str], ...]:
         """Why scheduled jobs that are due cannot start, where they cannot."""

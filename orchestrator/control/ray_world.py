@@ -29,6 +29,8 @@ from orchestrator.model.node import NodeInterval
 from orchestrator.policy.observed import Driver, DriverStatus
 
 TIMEOUT_S = 15.0
+DEPLOY_TIMEOUT_S = 60.0
+"""The first deployment starts Serve itself."""
 MAX_ACTORS = 10_000
 """The most that Ray's state API lists at once (`RAY_MAX_LIMIT_FROM_API_SERVER`)."""
 
@@ -107,7 +109,7 @@ class RayWorld:
 
     def deploy(self, config: Mapping[str, Any]) -> None:
         """`PUT /api/serve/applications/`."""
-        answer = self._request("PUT", "/api/serve/applications/", json=dict(config))
+        answer = self._request("PUT", "/api/serve/applications/", json=dict(config), timeout=DEPLOY_TIMEOUT_S)
         if not answer.is_success:
             raise OperationError(f"Serve refused the configuration: {_last_line(answer.text)}")
 

@@ -56,7 +56,9 @@ def begin_run(controller: Controller, job_name: str, submission_id: str, own: Ca
         check_placeable(planned, job)
         with controller.database.read() as connection:
             going_on = [run for run in runs.of_job(connection, job_name) if run.state is RunState.OPEN]
-        date = _date(job, going_on[-1] if going_on else None, now)
+        # A user's driver may be for any day; a scheduled one is for the day of its start.
+        scheduled = bool(going_on) and going_on[-1].scheduled_for is not None
+        date = _date(job, going_on[-1]) if scheduled else None
         missing = controller.models.missing_inputs(job, planned.catalog, date=date, fresh=True)
         if missing:
             raise RefusedError(f"{job_name} cannot start: {missing}.")
@@ -198,12 +200,12 @@ def _begin(connection: Connection, planned: Planned, job: Job, run: Run, attempt
         message = f"attempt {attempt.number} begins on {offer_name}"
         event = Event(at=to_iso(now), kind="began", message=message, job=job.name, run_id=run.run_id)
         events.append(connection, event)
-    return assign(planned, job, offer_name, run_id=run.run_id, attempt=attempt.number, date=_date(job, run, now))
+    return assign(planned, job, offer_name, run_id=run.run_id, attempt=attempt.number, date=_date(job, run))
 
 
-def _date(job: Job, run: Run | None, now: datetime) -> str:
+def _date(job: Job, run: Run) -> str:
     """The day a run is for: of its scheduled start, else of its beginning; in the schedule's time zone, else in UTC."""
-    start = (run.scheduled_for or run.created_at) if run else to_iso(now)
+    start = run.scheduled_for or run.created_at
     if isinstance(job, BatchJob) and job.schedule:
         return local_date(job.schedule, start)
     return start[:10]

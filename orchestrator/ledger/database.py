@@ -14,6 +14,9 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from orchestrator.model.error import OperationError
 
+LEDGER_FILE = "ledger.db"
+"""Its name in a cluster's state directory."""
+
 BUSY_TIMEOUT_S = 10.0
 """How long a writer waits for another process' transaction; ours last milliseconds."""
 

@@ -5,12 +5,14 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, text
 
 from orchestrator.ledger import events
-from orchestrator.ledger.database import Database, open_database
+from orchestrator.ledger.database import MIGRATIONS, Database, open_database
 from orchestrator.ledger.tables import metadata
 from orchestrator.model.error import OperationError
 from orchestrator.model.event import Event
@@ -87,3 +89,16 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OperationError, match="cannot write the ledger"):
         open_database(tmp_path / "file" / "ledger.db")
+
+
+def test_the_schema_can_be_taken_back(database: Database) -> None:
+    """Every migration has its way back, to the last table."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with create_engine(f"sqlite:///{database.path}").begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "base")
+        left = {name for (name,) in connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'"))}
+        assert left & set(metadata.tables) == set()
+        command.upgrade(config, "head")
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
