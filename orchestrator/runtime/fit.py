@@ -13,6 +13,11 @@ from orchestrator.runtime.controller import Controller
 MAX_FAILURES = 10
 """Nodes lost without notice, and errors of the training function, before a run fails. Notices are not counted."""
 
+RAY_SETTINGS = {
+    "RAY_TRAIN_PREEMPTION_POLL_INTERVAL_S": "1",  # how soon workers learn of a notice; by default 5 s of it are lost
+    "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",  # how soon an uploaded checkpoint is committed; 2 s by default
+}
+
 ACCELERATOR_SHARE = 0.001
 """What each worker takes of the `accelerator_type:X` resource, as Ray's own `accelerator_type` option does."""
 
@@ -21,7 +26,8 @@ def fit(
     assignment: Assignment, loop: Callable[[dict[str, Any]], Any], config: Mapping[str, Any], controller: Controller
 ) -> dict[str, Any]:
     """Runs `loop(config)` on every worker until it returns, restarting it after interruptions; what rank 0 returned."""
-    os.environ.setdefault("RAY_TRAIN_PREEMPTION_POLL_INTERVAL_S", "1")  # Ray's default of 5 s wastes notice
+    for name, value in RAY_SETTINGS.items():
+        os.environ.setdefault(name, value)
     from ray.train.v2.api.exceptions import TrainingFailedError
 
     try:

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import torch
 
+COMMIT_TIMEOUT_S = 60.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
@@ -22,6 +24,7 @@ class Link(Protocol):
 
     rank: int
     world_size: int
+    node_id: str
 
     def report(self, metrics: Mapping[str, Any], folder: Path | None) -> None:
         """Hands over metrics, and a snapshot folder to upload and commit; returns when it is committed."""
@@ -44,17 +47,26 @@ class RayLink:
     """Ray Train (v2) as seen from inside a training function."""
 
     def __init__(self) -> None:
+        import ray
         import ray.train
 
         self._train = ray.train
         context = ray.train.get_context()
         self.rank = context.get_world_rank()
         self.world_size = context.get_world_size()
+        self.node_id = ray.get_runtime_context().get_node_id()
 
     def report(self, metrics: Mapping[str, Any], folder: Path | None) -> None:
-        """A barrier over all workers; the upload is synchronous."""
+        """A barrier over all workers; the upload is synchronous.
+
+        Ray's controller fetches reports when it polls the workers, and what is not fetched dies with the node: only
+        what is committed counts.
+        """
         checkpoint = self._train.Checkpoint.from_directory(str(folder)) if folder else None
         self._train.report(dict(metrics), checkpoint=checkpoint)
+        if folder:
+            committed = self._train.CheckpointConsistencyMode.COMMITTED
+            self._train.get_all_reported_checkpoints(consistency_mode=committed, timeout_s=COMMIT_TIMEOUT_S)
 
     @contextmanager
     def snapshot(self) -> Iterator[Path | None]:

@@ -18,6 +18,7 @@ class LocalLink:
 
     rank = 0
     world_size = 1
+    node_id = ""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

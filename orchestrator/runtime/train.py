@@ -113,6 +113,7 @@ class Session:
 
         `notes` go into the event that says so.
         """
+        notes |= {"node_id": self.link.node_id}
         with self.link.snapshot() as folder:
             if folder is None:
                 self._tell("started", **notes)

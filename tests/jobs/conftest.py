@@ -17,6 +17,7 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+SELECTOR = (("orchestrator/instance-type", "g6.xlarge"), ("orchestrator/pool", "work"), ("ray.io/market-type", "spot"))
 ANSWERS = {"cat": "animal", "dog": "animal", "rose": "plant", "fern": "plant", "iron": "metal", "tin": "metal"}
 
 
@@ -102,7 +103,7 @@ def assignment(train_job: Callable[..., TrainJob], tmp_path: Path) -> Callable[.
     def build(**changes: object) -> Assignment:
         job = changes.pop("job", None) or train_job()
         made = Assignment(
-            run_id="tiny-1", attempt=1, job=job, label_selector=(("orchestrator/instance-type", "g6.xlarge"),),
+            run_id="tiny-1", attempt=1, job=job, label_selector=SELECTOR,
             accelerator="L4", accelerators_per_worker=1, cpus_per_worker=2, tensor_parallel=1, num_workers=1,
             storage=storage, output_model=f"{storage}/models/tiny-finetune/tiny-1", emulated=True,
         )  # fmt: skip
