@@ -26,6 +26,8 @@ from orchestrator.runtime.batch_shard import BatchSpec
 from orchestrator.runtime.controller import Controller
 
 REPORT_EVERY_S = 5.0
+METRICS = ("ids", "rows", "errors", "prompt_tokens", "output_tokens", "seconds", "attempts", "model")
+"""What of the manifest the controller is told at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +82,7 @@ def infer(name: str, catalog: Path | None, date: str | None, *, redo: bool) -> N
             controller.report(run_id, "failed", str(error))
             raise
         made = f"{manifest['rows']} answers, {manifest['errors']} error rows in {night.output}"
-        scalars = {key: value for key, value in manifest.items() if isinstance(value, int | float | str)}
-        controller.report(run_id, "finished", made, **scalars)
+        controller.report(run_id, "finished", made, **{key: manifest[key] for key in METRICS})
         print(f"batch {name}: {made}")
 
 

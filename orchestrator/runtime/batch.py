@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import pyarrow as pa
 import ray
 from ray.data import ActorPoolStrategy, DataContext
 
@@ -60,27 +59,29 @@ def run_shards(
     context.execution_no_progress_timeout_s = NO_PROGRESS_TIMEOUT_S
     context.enable_progress_bars = False
     workers = max(1, min(assignment.num_workers, len(shards)))
-    numbers = ray.data.from_arrow([pa.table({"number": [shard.number]}) for shard in shards])
+    # One block per shard. `from_items` makes blocks here; `from_arrow` would ask for a CPU each, and for nodes for it.
+    numbers = ray.data.from_items([{"number": shard.number} for shard in shards], override_num_blocks=len(shards))
     answered = numbers.map_batches(
         ShardWorker,
         fn_constructor_kwargs={"spec": spec, "shards": list(shards), "make_engine": make_engine},
         batch_size=1,
         batch_format="numpy",
         compute=ActorPoolStrategy(min_size=workers, max_size=workers, max_tasks_in_flight_per_actor=2),
-        num_cpus=assignment.cpus_per_worker,
         runtime_env={"env_vars": env},
         max_restarts=-1,
         max_task_retries=-1,
-        **_accelerator_args(assignment),
+        **_resources(assignment),
     )
     for row in answered.iter_rows():
         yield ShardStat(**row)
 
 
-def _accelerator_args(assignment: Assignment) -> dict[str, Any]:
+def _resources(assignment: Assignment) -> dict[str, Any]:
+    """What a worker holds. Beside an accelerator it takes no logical CPU, so that it never starves anything else."""
     if assignment.accelerator is None:
-        return {}
+        return {"num_cpus": assignment.cpus_per_worker}
     return {
+        "num_cpus": 0,
         "num_gpus": assignment.accelerators_per_worker,
         "resources": {f"accelerator_type:{assignment.accelerator}": 0.001},
     }

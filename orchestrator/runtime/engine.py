@@ -77,7 +77,13 @@ def engine_env(*, cpu: bool, threads: int) -> dict[str, str]:
     vLLM's CPU backend would bind to all cores but one. Naming the threads, not binding them and letting idle ones sleep
     instead of spin makes engines share a machine, as emulated nodes do: on two busy cores, 368 against 217 tokens/s.
     """
-    common = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
+    common = {
+        "VLLM_NO_USAGE_STATS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "VLLM_LOGGING_LEVEL": "ERROR",
+        "TORCH_CPP_LOG_LEVEL": "ERROR",
+        "PYTHONWARNINGS": "ignore::FutureWarning",
+    }
     if not cpu:
         return common
     return common | {

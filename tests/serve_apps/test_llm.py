@@ -18,6 +18,8 @@ from orchestrator.runtime.serve_config import ServedPart, Service, render
 pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(420)]
 
 SHORT, LONG = "Name the service.", "word " * 60
+SAY_A = {"logit_bias": {"67": 100}, "temperature": 0}
+"""Token 67 of the tiny tokenizer is the letter a: a random model then says something that can be compared."""
 
 
 def card(name: str) -> ModelCard:
@@ -79,7 +81,7 @@ def url(service: Service, local_cluster: Callable[..., Any], until: Callable[...
 
 def chat(url: str, text: str, *, model: str = "auto", path: str = "/v1", **fields: Any) -> httpx.Response:
     headers = fields.pop("headers", {})
-    body = {"model": model, "messages": [{"role": "user", "content": text}], "temperature": 0, **fields}
+    body = {"model": model, "messages": [{"role": "user", "content": text}], **SAY_A, **fields}
     return httpx.post(f"{url}{path}/chat/completions", json=body, headers=headers, timeout=60)
 
 
@@ -89,22 +91,21 @@ def test_answers_chats_completions_and_streams(url: str) -> None:
 
     plain = chat(url, SHORT, model="large", max_tokens=5).raise_for_status()
     assert plain.json()["model"] == "large"
-    assert plain.json()["usage"]["completion_tokens"] <= 5
+    assert plain.json()["choices"][0]["message"]["content"] == "aaaaa"
     assert plain.headers["x-orchestrator-model"] == "large"
     assert plain.headers["x-orchestrator-route"] == "explicit"
 
-    body = {"model": "tiny-small", "prompt": SHORT, "max_tokens": 4, "temperature": 0}
+    body = {"model": "tiny-small", "prompt": SHORT, "max_tokens": 4, **SAY_A}
     completed = httpx.post(f"{url}/v1/completions", json=body, timeout=60).raise_for_status()
-    assert completed.json()["choices"][0]["text"]
+    assert completed.json()["choices"][0]["text"] == "aaaa"
     assert completed.headers["x-orchestrator-model"] == "small"
 
-    whole = plain.json()["choices"][0]["message"]["content"]
     streamed = chat(url, SHORT, model="large", max_tokens=5, stream=True).raise_for_status()
     assert streamed.headers["x-orchestrator-model"] == "large"
     lines = [line.removeprefix("data: ") for line in streamed.text.splitlines() if line]
     assert lines[-1] == "[DONE]"
     deltas = [json.loads(line)["choices"][0]["delta"].get("content") or "" for line in lines[:-1]]
-    assert "".join(deltas) == whole
+    assert "".join(deltas) == "aaaaa"
 
 
 @pytest.mark.parametrize(
@@ -123,13 +124,15 @@ def test_auto_follows_the_rules(
     assert answer.headers["x-orchestrator-model"] == part
     assert answer.headers["x-orchestrator-route"] == rule
     assert answer.json()["model"] == part
-    assert answer.json()["usage"]["completion_tokens"] <= min(most_tokens, 9)
+    assert answer.json()["usage"]["completion_tokens"] == min(most_tokens, 9)
 
 
 def test_a_cap_of_ours_never_makes_a_fitting_prompt_fail(url: str) -> None:
-    answer = chat(url, "word " * 150, stop=None)
+    answer = chat(url, "word " * 150)
     assert answer.status_code == 200, answer.text
-    assert answer.json()["usage"]["prompt_tokens"] + answer.json()["usage"]["completion_tokens"] <= 1024
+    usage = answer.json()["usage"]
+    assert usage["prompt_tokens"] > 750
+    assert 0 < usage["completion_tokens"] < 900
 
 
 def test_the_service_also_answers_below_its_own_name(url: str) -> None:
