@@ -76,7 +76,7 @@ class Status:
 
 
 def node_statuses(
-    intervals: Iterable[NodeInterval], uses: Sequence[Use], view: WorldView | None, looked_at: str | None
+    intervals: Iterable[NodeInterval], uses: Sequence[Use], view: WorldView | None
 ) -> tuple[NodeStatus, ...]:
     """Nodes without an end, by id."""
     draining = {node.node_id for node in view.nodes if node.deadline_ms is not None} if view else set()
@@ -91,9 +91,7 @@ def node_statuses(
             started_at=one.started_at,
             emulated=one.emulated,
             draining=one.node_id in draining,
-            used_by=tuple(
-                sorted({use.consumer for use in uses if use.node_id == one.node_id and use.until == looked_at})
-            ),
+            used_by=tuple(sorted({use.consumer for use in uses if use.node_id == one.node_id and use.still})),
         )
         for one in sorted(intervals, key=lambda one: one.node_id)
         if one.ended_at is None

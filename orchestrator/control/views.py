@@ -76,7 +76,7 @@ def read_status(
             told = events.of_run(connection, found[-1].run_id) if found else ()
             due = next_start(schedules[name], now) if name in schedules else None
             jobs.append(job_status(name, kinds[name], found, told, bill, due))
-    running = node_statuses(intervals, uses, view, ticked_at)
+    running = node_statuses(intervals, uses, view)
     return Status(
         at=to_iso(now),
         catalog=current[0].file if current else "",

@@ -1,14 +1,19 @@
 """What nodes were paid for, and who was seen on them."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from orchestrator.ledger.tables import node_intervals, uses
+from orchestrator.model.instant import from_iso, to_iso
 from orchestrator.model.node import NodeInterval
 from orchestrator.model.offer import Market
 from orchestrator.model.run import Use
+
+LOOK = timedelta(seconds=10)
+"""Looks follow each other in two to a few seconds; a longer gap says nothing about when somebody left."""
 
 
 def record_intervals(connection: Connection, intervals: Iterable[NodeInterval]) -> tuple[NodeInterval, ...]:
@@ -70,17 +75,17 @@ def all_intervals(connection: Connection) -> tuple[NodeInterval, ...]:
 
 
 def record_uses(connection: Connection, seen: Iterable[tuple[str, str, str, str]], at: str) -> None:
-    """Note who is on which node now: (job, kind, consumer, node id). Others end where they were last seen.
+    """Note who is on which node now: (job, kind, consumer, node id).
 
-    What was seen before and is seen now counts as used in between, also when nobody looked for a while.
+    Who is gone counts as there until this look, at most LOOK after it was last seen: on average it came as much before
+    it was first seen. Who was seen before and is seen now counts as there in between, also when nobody looked for long.
     """
     now = set(seen)
     open_uses = connection.execute(select(uses).where(uses.c.still)).all()
-    known = {(row.job, row.kind, row.consumer, row.node_id): row.id for row in open_uses}
-    ended = [number for key, number in known.items() if key not in now]
-    lasting = [number for key, number in known.items() if key in now]
-    connection.execute(update(uses).where(uses.c.id.in_(ended)).values(still=False))
-    connection.execute(update(uses).where(uses.c.id.in_(lasting)).values(until=at))
+    known = {(row.job, row.kind, row.consumer, row.node_id): row for row in open_uses}
+    for key, row in known.items():
+        until = at if key in now else to_iso(min(from_iso(at), from_iso(row.until) + LOOK))
+        connection.execute(update(uses).where(uses.c.id == row.id).values(until=until, still=key in now))
     for job, kind, consumer, node_id in sorted(now - known.keys()):
         row = {"job": job, "kind": kind, "consumer": consumer, "node_id": node_id}
         connection.execute(insert(uses).values({**row, "since": at, "until": at, "still": True}))
@@ -97,6 +102,7 @@ def all_uses(connection: Connection) -> tuple[Use, ...]:
             node_id=row.node_id,
             since=row.since,
             until=row.until,
+            still=row.still,
         )
         for row in connection.execute(query)
     )

@@ -90,7 +90,7 @@ class Use:
     """Time during which a run or a service was seen on a node. `consumer` is the run id, or the service's name.
 
     `kind` is a job's kind, or "other" for drivers that took no assignment. `node_id` is the provider's id, as in
-    NodeInterval; `until` is the last time it was seen there.
+    NodeInterval; `until` is when it was last known to be there, `still` whether that was at the last look.
     """
 
     job: str
@@ -99,3 +99,4 @@ class Use:
     node_id: str
     since: str
     until: str
+    still: bool = False

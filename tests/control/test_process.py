@@ -118,10 +118,15 @@ class Head:
 
 @pytest.fixture
 def head(
-    local_cluster: Callable[..., Any], tmp_path: Path, until: Callable[..., Any], catalog_text: str
+    request: pytest.FixtureRequest,
+    local_cluster: Callable[..., Any],
+    tmp_path: Path,
+    until: Callable[..., Any],
+    catalog_text: str,
 ) -> Iterator[Head]:
-    # Node types of its own: the controller rewrites them, so no other test may share this cluster.
-    found = Head(local_cluster((), idle_timeout_s=15.5), tmp_path, until)
+    # A cluster that no other test shares: the controller rewrites its node types, and no node may be there already.
+    idle_timeout_s = {"test_kill_9_repeats_nothing": 15.1}.get(request.node.name, 15.2)
+    found = Head(local_cluster((), idle_timeout_s=idle_timeout_s), tmp_path, until)
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "config.json").write_text("{}")
     pq.write_table(pa.table({"prompt": ["p"], "completion": ["c"]}), tmp_path / "train.parquet")

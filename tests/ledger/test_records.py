@@ -80,13 +80,13 @@ def test_intervals_keep_the_price_paid_and_get_their_end(
 def test_uses_last_while_they_are_seen(database: Database, second: Callable[[float], str]) -> None:
     one, other = ("j", "train", "r1", "n1"), ("j", "train", "r2", "n1")
     with database.write() as connection:
-        for at, seen in ((0, [one]), (2, [one, other]), (4, [other]), (6, []), (8, [one])):
+        for at, seen in ((0, [one]), (2, [one, other]), (4, [other]), (6, []), (8, [one]), (900, [one]), (1900, [])):
             nodes.record_uses(connection, seen, second(at))
         found = [(use.consumer, use.since, use.until) for use in nodes.all_uses(connection)]
     assert found == [
-        ("r1", second(0), second(2)),
-        ("r2", second(2), second(4)),
-        ("r1", second(8), second(8)),
+        ("r1", second(0), second(4)),
+        ("r2", second(2), second(6)),
+        ("r1", second(8), second(910)),
     ]
 
 
