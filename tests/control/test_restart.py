@@ -190,7 +190,7 @@ def test_kills_at_any_point(make_bench: Callable[[], Bench], killed: type[BaseEx
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=10,
+            max_examples=8,
             stateful_step_count=10,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.ledger.attribution import MICRO_USD, attribute, cost_usd
@@ -68,6 +68,7 @@ def histories(draw: st.DrawFn) -> list[tuple[float, float, str, str]]:
     return [(min(start, end), max(start, end), node, run) for start, end, node, run in found]
 
 
+@settings(deadline=None)
 @given(histories(), histories(), st.decimals(min_value="0.0001", max_value="98", places=6))
 def test_all_charges_of_a_node_sum_to_its_cost(
     interval: Callable[..., NodeInterval],

@@ -62,7 +62,7 @@ def write_many(path: Path, name: str, count: int, start: "multiprocessing.synchr
 
 def test_processes_that_open_and_write_at_once_lose_nothing(tmp_path: Path) -> None:
     """All start together on a file that does not exist yet: one migrates, the others wait for it."""
-    path, count, names = tmp_path / "new" / "ledger.db", 40, ("a", "b", "c")
+    path, count, names = tmp_path / "new" / "ledger.db", 25, ("a", "b")
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(len(names))
     workers = [context.Process(target=write_many, args=(path, name, count, barrier)) for name in names]
@@ -70,7 +70,7 @@ def test_processes_that_open_and_write_at_once_lose_nothing(tmp_path: Path) -> N
         worker.start()
     for worker in workers:
         worker.join(90)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert [worker.exitcode for worker in workers] == [0, 0]
     with open_database(path).read() as connection:
         found = events.after(connection, limit=1000)
     assert [number for number, _ in found] == list(range(1, count * len(names) + 1))

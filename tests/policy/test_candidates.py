@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.model.instant import from_iso, to_iso
@@ -46,6 +46,7 @@ def test_score_halves_in_a_half_life() -> None:
     assert failure_score("a", [failed("b", 0)], NOW) == 0
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from("abcd"), unique=True),
     st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 7200)), max_size=8),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.model.instant import from_iso, to_iso
@@ -292,6 +292,7 @@ def worlds(draw: st.DrawFn) -> Observed:
     return world(one, *drivers, offers=offers)
 
 
+@settings(deadline=None)
 @given(worlds())
 def test_in_every_world(observed: Observed) -> None:
     """Ids are unique, a run gets one fate, attempts count on, nothing is started beside a driver that lives."""

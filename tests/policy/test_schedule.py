@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.model.instant import from_iso, to_iso
@@ -58,6 +58,7 @@ def test_the_date_of_a_start_is_the_schedules_local_one() -> None:
     assert local_date(evening, start or "") == "2026-11-29"
 
 
+@settings(deadline=None)
 @given(
     st.integers(0, 3 * 365 * 86400).map(lambda seconds: EARLIEST + timedelta(seconds=seconds)),
     st.floats(min_value=0, max_value=30 * 86400),
