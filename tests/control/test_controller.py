@@ -226,6 +226,18 @@ def test_a_head_that_forgot_its_drivers_gets_them_again(applied: Bench) -> None:
     assert applied.world.deeds == [f"submit {given.run_id}-a2"]
 
 
+def test_a_driver_lost_before_it_began_is_submitted_again(applied: Bench) -> None:
+    """The head went down between our submission and the driver's first word."""
+    applied.clock.forward(TO_TWO_IN_NEW_YORK_S)
+    applied.tick(2)
+    applied.world.known.clear()
+    applied.restart()
+    applied.tick(6)
+    first, second = all_runs(applied)[0].attempts
+    assert (first.state, first.reason) == (AttemptState.DIED, "driver lost with the head: Ray no longer knows it")
+    assert applied.world.deeds[1:] == [f"submit {second.submission_id}"]
+
+
 def test_services_are_deployed_and_kept(bench: Bench, service_text: str) -> None:
     bench.models.absent = {"tune"}
     apply_catalog(bench.controller, bench.catalog(service_text))
