@@ -130,14 +130,16 @@ def head(
     (tmp_path / "base").mkdir()
     (tmp_path / "base" / "config.json").write_text("{}")
     pq.write_table(pa.table({"prompt": ["p"], "completion": ["c"]}), tmp_path / "train.parquet")
-    found.start_controller()
-    found.ask("PUT", "/v1/catalog", json={"text": catalog_text, "file": "c.yaml", "base_dir": str(tmp_path)})
-    yield found
-    (tmp_path / "finish").write_text("")
-    until(lambda: "RUNNING" not in found.drivers().values(), START_S, "the end of all drivers")
-    for process in found.processes:
-        process.kill()
-        process.wait(10)
+    try:
+        found.start_controller()
+        found.ask("PUT", "/v1/catalog", json={"text": catalog_text, "file": "c.yaml", "base_dir": str(tmp_path)})
+        yield found
+        (tmp_path / "finish").write_text("")
+        until(lambda: "RUNNING" not in found.drivers().values(), START_S, "the end of all drivers")
+    finally:
+        for process in found.processes:
+            process.kill()
+            process.wait(10)
 
 
 def test_kill_9_repeats_nothing(head: Head, until: Callable[..., Any]) -> None:
