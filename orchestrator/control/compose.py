@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from orchestrator.cluster.clock import utc_now
-from orchestrator.cluster.inventory import LocalInventory
+from orchestrator.cluster.inventory import inventory_of
 from orchestrator.cluster.lifecycle import set_node_types
 from orchestrator.cluster.node_types import node_types
 from orchestrator.cluster.state import ClusterState, StateDir
@@ -31,7 +31,7 @@ def compose(state: StateDir, cluster: ClusterState, token: str) -> Controller:
         dashboard_url=cluster.dashboard_url,
         token=token,
         packages=state.root / "packages",
-        intervals=LocalInventory(state).node_intervals,
+        intervals=inventory_of(cluster, state).node_intervals,
         offer_nodes=lambda plans: offer_nodes(state, plans),
     )
     return Controller(
