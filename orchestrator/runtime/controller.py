@@ -101,7 +101,7 @@ class Controller:
     def _patiently(self, path: str, body: dict[str, Any]) -> httpx.Response:
         retrying = Retrying(
             retry=retry_if_exception_type((httpx.TransportError, Undelivered)),
-            wait=wait_exponential_jitter(initial=0.2, max=5.0),
+            wait=wait_exponential_jitter(multiplier=0.2, max=5.0),
             stop=stop_after_delay(self._patience_s),
             reraise=True,
         )

@@ -10,15 +10,8 @@ from orchestrator.runtime.model_source import Published
 
 @pytest.fixture
 def files(tmp_path):
-    for name in (
-        "a/1.parquet",
-        "a/2.parquet",
-        "a/notes.txt",
-        "a/_manifest.json",
-        "a/.hidden",
-        "a/deep/3.parquet",
-        "b/1.parquet",
-    ):
+    names = "a/1.parquet a/2.parquet a/notes.txt a/_manifest.json a/.hidden a/deep/3.parquet b/1.parquet"
+    for name in names.split():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)

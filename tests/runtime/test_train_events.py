@@ -67,9 +67,8 @@ def test_progress_is_thinned_out(events):
 def test_the_end_of_the_loop_is_not_the_end_of_the_run(events):
     callback, told = events
     report(callback, "finished", 100, 1000.0, accuracy_after=0.9)
-    assert told == [
-        ("progress", "all steps done, step 100/100", {"step": 100, "total_steps": 100, "accuracy_after": 0.9})
-    ]
+    data = {"step": 100, "total_steps": 100, "accuracy_after": 0.9}
+    assert told == [("progress", "all steps done, step 100/100", data)]
 
 
 def test_a_users_own_report_is_left_alone(events):
