@@ -92,16 +92,14 @@ def tonight(assignment: Assignment, date: str | None) -> Night:
     if not isinstance(job, BatchJob):
         raise InputError(f"job {job.name} is of kind {job.kind.value};", "batch_infer runs jobs of kind batch")
     day = date or assignment.date or datetime.fromtimestamp(time.time(), UTC).date().isoformat()
-    cpu = assignment.emulated or assignment.accelerator is None
+    compute = engine.compute_on(assignment.accelerator, emulated=assignment.emulated)
     return Night(
         job=job,
         input=job.input.replace("{date}", day),
         output=job.output.replace("{date}", day).rstrip("/"),
         model=model_source.location(job.model, assignment.storage),
         columns=batch_rows.template_columns(job.prompt),
-        engine=engine.engine_kwargs(
-            job.engine, job.model, tensor_parallel=1 if cpu else assignment.tensor_parallel, cpu=cpu
-        ),
+        engine=engine.engine_kwargs(job.engine, job.model, compute, assignment.tensor_parallel),
         max_tokens=batch_rows.answer_limit(job.output_tokens),
     )
 
@@ -158,9 +156,8 @@ def answer_pending(
         max_tokens=night.max_tokens,
         attempt=assignment.attempt,
     )
-    cpu = assignment.emulated or assignment.accelerator is None
-    threads = (os.cpu_count() or 1) if assignment.emulated else assignment.cpus_per_worker
-    env = engine.engine_env(cpu=cpu, threads=threads)
+    compute = engine.compute_on(assignment.accelerator, emulated=assignment.emulated)
+    env = engine.engine_env(compute, threads=os.cpu_count() or 1)
     rows = sum(shard.rows for shard in pending) + sum(stat.rows + stat.errors for stat in before)
     stats: list[ShardStat] = []
     first_at, reported_at = 0.0, 0.0

@@ -137,15 +137,14 @@ def _ingress_options() -> dict[str, Any]:
 
 
 def _llm_config(job: ServeJob, part: ServedPart, *, emulated: bool, threads: int) -> dict[str, Any]:
-    cpu = emulated or part.choice.accelerator is None
-    tensor = part.choice.parallelism.tensor
+    compute = engine.compute_on(part.choice.accelerator, emulated=emulated)
     return {
         "model_loading_config": {"model_id": part.name, "model_source": part.path},
-        "engine_kwargs": engine.engine_kwargs(job.engine, part.card, tensor_parallel=1 if cpu else tensor, cpu=cpu),
-        "accelerator_config": {"kind": "cpu" if cpu else "gpu"},
+        "engine_kwargs": engine.engine_kwargs(job.engine, part.card, compute, part.choice.parallelism.tensor),
+        "accelerator_config": {"kind": "gpu" if compute is engine.Compute.ACCELERATOR else "cpu"},
         "placement_group_config": {"bundles": _bundles(part), "strategy": "STRICT_PACK"},
-        "runtime_env": {"env_vars": engine.engine_env(cpu=cpu, threads=threads)},
-        "deployment_config": _deployment_config(job, part, cpu=cpu),
+        "runtime_env": {"env_vars": engine.engine_env(compute, threads)},
+        "deployment_config": _deployment_config(job, part, compute),
     }
 
 
@@ -158,8 +157,8 @@ def _bundles(part: ServedPart) -> list[dict[str, float]]:
     return [dict(bundle) for _ in range(choice.parallelism.tensor)]
 
 
-def _deployment_config(job: ServeJob, part: ServedPart, *, cpu: bool) -> dict[str, Any]:
-    seqs = engine.max_num_seqs(job.engine, cpu=cpu)
+def _deployment_config(job: ServeJob, part: ServedPart, compute: engine.Compute) -> dict[str, Any]:
+    seqs = engine.max_num_seqs(job.engine, compute)
     least = min(job.replicas.max, max(job.replicas.min, job.replicas.warm))
     return {
         "autoscaling_config": {

@@ -11,7 +11,6 @@ from orchestrator.model.error import InputError
 from orchestrator.model.job import Engine, JobClass, Pattern, Replicas, Route, ServeJob, Slo, Task, Traffic
 from orchestrator.model.offer import Market
 from orchestrator.model.plan import Basis, Choice, Parallelism
-from orchestrator.runtime.engine import kv_cache_bytes
 from orchestrator.runtime.serve_config import ServedPart, Service, deployment_name, node_selector, render
 
 CARD = ModelCard(
@@ -154,20 +153,3 @@ def test_tasks_without_an_application_are_refused() -> None:
 
 def test_deployment_names_are_those_of_the_library() -> None:
     assert deployment_name("org/model.v1") == "LLMServer:org--model_v1"
-
-
-@pytest.mark.parametrize(
-    ("context", "seqs", "least_tokens", "most_bytes"),
-    [
-        pytest.param(1024, 1, 1024, 200 * 1024**2, id="one-request"),
-        pytest.param(1024, 512, 1024, 512 * 1024**2, id="capped"),
-        pytest.param(100_000, 4, 100_000, 10 * 1024**3, id="one-request-beats-the-cap"),
-    ],
-)
-def test_cpu_engines_hold_one_request_of_full_length(
-    context: int, seqs: int, least_tokens: int, most_bytes: int
-) -> None:
-    card = replace(CARD, layers=30, kv_heads=3, head_dim=64)
-    found = kv_cache_bytes(card, context, seqs)
-    assert found >= least_tokens * 2 * 30 * 3 * 64 * 4
-    assert found <= most_bytes
