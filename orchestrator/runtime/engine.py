@@ -8,7 +8,7 @@ from orchestrator.model.job import Engine
 
 GIB = 1024**3
 KV_CACHE_LIMIT_BYTES = GIB // 2
-"""Most that the engine of an emulated accelerator reserves for KV cache, unless one request of full length needs more."""
+"""Most KV cache of an emulated accelerator's engine, unless one request of full length needs more."""
 
 MAX_NUM_SEQS, CPU_MAX_NUM_SEQS = 128, 64
 """Sequences at once when the catalog does not say; on a CPU more only add memory."""
