@@ -1,4 +1,4 @@
-"""A tiny Llama, a tiny labelled data set, and a train job over them."""
+"""A tiny labelled data set, and a train job over it and the tiny model."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,57 +12,8 @@ from orchestrator.model.assignment import Assignment
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import CheckpointRule, JobClass, Method, TrainJob
 
-CHAT_TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 SELECTOR = (("orchestrator/instance-type", "g6.xlarge"), ("orchestrator/pool", "work"), ("ray.io/market-type", "spot"))
 ANSWERS = {"cat": "animal", "dog": "animal", "rose": "plant", "fern": "plant", "iron": "metal", "tin": "metal"}
-
-
-@pytest.fixture(scope="session")
-def make_llama(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, int], Path]:
-    """Makes the folder of a Llama with random weights and a byte-level tokenizer, of a hidden size and a depth."""
-
-    def make(hidden: int, layers: int) -> Path:
-        import torch
-        from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-        from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-        torch.manual_seed(0)
-        vocabulary = [*SPECIAL, *sorted(pre_tokenizers.ByteLevel.alphabet()), "an"]
-        numbered = {token: number for number, token in enumerate(vocabulary)}
-        bpe = Tokenizer(models.BPE(vocab=numbered, merges=[("a", "n")]))
-        bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        bpe.decoder = decoders.ByteLevel()
-        bpe.add_special_tokens(SPECIAL)
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|im_end|>")
-        tokenizer.chat_template = CHAT_TEMPLATE
-        config = LlamaConfig(
-            vocab_size=len(vocabulary), hidden_size=hidden, intermediate_size=hidden * 11 // 4,
-            num_hidden_layers=layers, num_attention_heads=hidden // 32, num_key_value_heads=hidden // 32, head_dim=32,
-            max_position_embeddings=512, bos_token_id=0, eos_token_id=2, pad_token_id=2, tie_word_embeddings=True,
-            dtype="float32",
-        )  # fmt: skip
-        folder = tmp_path_factory.mktemp("models") / f"llama-{hidden}x{layers}"
-        LlamaForCausalLM(config).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        return folder
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def tiny_llama(make_llama: Callable[[int, int], Path]) -> Path:
-    """3M parameters: what tests on a cluster and in engines use."""
-    return make_llama(256, 4)
-
-
-@pytest.fixture(scope="session")
-def mini_llama(make_llama: Callable[[int, int], Path]) -> Path:
-    """0.1M parameters: what tests in this process use."""
-    return make_llama(64, 2)
 
 
 @pytest.fixture(scope="session")
