@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import httpx
 import pyarrow.parquet as pq
 from rich.markup import escape
 
+from orchestrator.cli.controller_client import get_json
 from orchestrator.cli.demo.stage import Stage
 from orchestrator.cli.planned import PlannedFile
 from orchestrator.model.error import OperationError
@@ -24,17 +26,12 @@ def talk(stage: Stage, planned: PlannedFile, number: int) -> None:
     """Wait until the models answer, then send short and long requests, one by name and one as a stream."""
     story = stage.story
     story.chapter(number, "The service: OpenAI-compatible, routed by prompt length")
-    with httpx.Client(base_url=stage.cluster.serve_url, timeout=REQUEST_TIMEOUT_S, trust_env=False) as client:
-
-        def models() -> list[str] | None:
-            stage.news()
-            try:
-                answer = client.get("/v1/models")
-            except httpx.HTTPError:
-                return None
-            return [each["id"] for each in answer.json()["data"]] if answer.is_success else None
-
-        names = story.wait("the service", models, READY_DEADLINE_S)
+    with (
+        _named_errors(),
+        httpx.Client(base_url=stage.cluster.serve_url, timeout=REQUEST_TIMEOUT_S, trust_env=False) as client,
+    ):
+        story.wait("the service", lambda: running(stage), READY_DEADLINE_S)
+        names = [each["id"] for each in client.get("/v1/models").json()["data"]]
         story.say(f"{stage.cluster.serve_url}/v1 answers, models: {', '.join(names)}")
         short, long = example_prompts(planned)
         ask(stage, client, "auto", short, expect="small")
@@ -44,6 +41,18 @@ def talk(stage: Stage, planned: PlannedFile, number: int) -> None:
         story.say(f"streamed: {len(chunks)} chunks → [bold]{escape(''.join(chunks))}[/bold]")
         if not chunks:
             raise OperationError("the stream was empty.")
+
+
+def running(stage: Stage) -> bool | None:
+    """True once all models of the service are loaded; OperationError when it cannot be deployed."""
+    stage.news()
+    found = get_json(stage.state, "/v1/status")["services"]
+    service = next((each for each in found if each["name"] == JOB), None)
+    if service is not None and service["status"] == "DEPLOY_FAILED":
+        raise OperationError(
+            f"{JOB} cannot be deployed.", "See the Serve page of the dashboard."
+        )
+    return True if service is not None and service["status"] == "RUNNING" else None
 
 
 def ask(stage: Stage, client: httpx.Client, model: str, prompt: str, *, expect: str) -> None:
@@ -82,6 +91,14 @@ def example_prompts(planned: PlannedFile) -> tuple[str, str]:
     while len(long.split()) < SHORT_WORDS:
         long = f"{long} {long}"
     return short, long
+
+
+@contextmanager
+def _named_errors() -> Iterator[None]:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise OperationError(f"the service does not answer: {error!r}.") from error
 
 
 def _body(model: str, prompt: str) -> dict[str, Any]:
