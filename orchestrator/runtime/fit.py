@@ -45,7 +45,7 @@ def trainer(
     assignment: Assignment, loop: Callable[[dict[str, Any]], Any], config: Mapping[str, Any], controller: Controller
 ) -> Any:
     """The TorchTrainer of an assignment. The run's name is its id, so a later driver continues from its checkpoints."""
-    from ray.train import CheckpointConfig, FailureConfig, RunConfig, ScalingConfig
+    from ray.train import CheckpointConfig, FailureConfig, LoggingConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchConfig, TorchTrainer
 
     from orchestrator.runtime.train_events import TrainEvents
@@ -73,6 +73,7 @@ def trainer(
             ),
             checkpoint_config=CheckpointConfig(num_to_keep=job.checkpoint.keep),
             worker_runtime_env={"env_vars": EMULATED_ENV} if assignment.emulated else None,
+            logging_config=LoggingConfig(log_level="WARNING"),  # INFO prints every report at length
             callbacks=[TrainEvents(controller.url, controller.token_path, assignment.run_id)],
         ),
     )

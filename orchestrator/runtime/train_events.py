@@ -49,6 +49,7 @@ class TrainEvents(UserCallback):
         self._report("interrupted", message, {"step": self._newest_step, "reason": reason[0][:300]})
 
     def _report(self, kind: str, message: str, data: dict[str, Scalar]) -> None:
+        print(f"{kind}: {message}", flush=True)  # Ray shows it in the driver's log
         if self._controller is None:  # made here: this object is pickled on its way from the driver
             self._controller = Controller(self._url, self._token_path)
         self._controller.report(self._run_id, kind, message, **data)

@@ -1,5 +1,6 @@
 """A tiny labelled data set, and a train job over it and the tiny model."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from orchestrator.model.assignment import Assignment
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import CheckpointRule, JobClass, Method, TrainJob
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: threads that spin crawl on a busy machine
 
 SELECTOR = (("orchestrator/instance-type", "g6.xlarge"), ("orchestrator/pool", "work"), ("ray.io/market-type", "spot"))
 ANSWERS = {"cat": "animal", "dog": "animal", "rose": "plant", "fern": "plant", "iron": "metal", "tin": "metal"}

@@ -1,5 +1,6 @@
 """A world without Ray and without waiting: a clock that tests move, and a link on which tests give notice."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ import pytest
 
 from orchestrator.runtime.link import Notice
 from orchestrator.runtime.local_link import LocalLink
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: threads that spin crawl on a busy machine
 
 
 class NodeGone(Exception):  # noqa: N818
