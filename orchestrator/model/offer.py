@@ -42,7 +42,7 @@ class Accelerator:
 class InstanceType:
     """Hardware of one instance type; `accelerator` None = a CPU machine.
 
-    Memory, CPU rates and memory bandwidth are of the host; `cpu_bf16_tflops` is 0.0 where the CPU has no bf16 matrix unit.
+    Memory, CPU rates and memory bandwidth are of the host; `cpu_bf16_tflops` is 0.0 where it has no bf16 matrix unit.
     """
 
     name: str

@@ -49,9 +49,7 @@ def running(stage: Stage) -> bool | None:
     found = get_json(stage.state, "/v1/status")["services"]
     service = next((each for each in found if each["name"] == JOB), None)
     if service is not None and service["status"] == "DEPLOY_FAILED":
-        raise OperationError(
-            f"{JOB} cannot be deployed.", "See the Serve page of the dashboard."
-        )
+        raise OperationError(f"{JOB} cannot be deployed.", "See the Serve page of the dashboard.")
     return True if service is not None and service["status"] == "RUNNING" else None
 
 
