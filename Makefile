@@ -32,13 +32,13 @@ check: .venv/installed ## lint, format, types, import contracts, fast tests: und
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not ray and not engine and not faults and not gpu"
+	$(BIN)/python -m pytest -q -n 2 -m "not ray and not engine and not faults and not gpu"
 
 test: setup ## every test but the slow kills
-	$(BIN)/pytest -m "not faults and not gpu"
+	$(BIN)/python -m pytest -m "not faults and not gpu"
 
 test-faults: setup ## slow tests that really kill nodes, drivers and controllers
-	$(BIN)/pytest -m faults
+	$(BIN)/python -m pytest -m faults
 
 lock: ## resolve the CPU lock file anew
 	$(PYTHON) scripts/lock.py cpu
