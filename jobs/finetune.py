@@ -116,6 +116,7 @@ def train_worker(config: Mapping[str, Any]) -> dict[str, Any]:
     model = load_model(source, job, compute)
 
     order = SampleOrder(len(examples), job.seed)
+    at_once = assignment.micro_batch or job.batch_size
     per_step = job.batch_size * job.gradient_accumulation * assignment.num_workers
     total_steps = max(1, math.ceil(len(examples) * job.epochs / per_step))
     changing = [weight for weight in model.parameters() if weight.requires_grad]
@@ -139,7 +140,7 @@ def train_worker(config: Mapping[str, Any]) -> dict[str, Any]:
     while session.step < total_steps:
         indices = order.take(per_step)[session.link.rank :: session.link.world_size]
         chosen = [examples[index] for index in indices]
-        loss = train_step(parallel, chosen, job.batch_size, tokenizer.pad_token_id, compute, scaler)
+        loss = train_step(parallel, chosen, at_once, tokenizer.pad_token_id, compute, scaler)
         change_weights(optimizer, scheduler, scaler)
         tokens = sum(len(each.prompt_ids) + len(each.completion_ids) for each in chosen) * session.link.world_size
         session.after_step(tokens=tokens, loss=loss)
@@ -178,27 +179,28 @@ def load_model(source: str, job: TrainJob, compute: Compute) -> PreTrainedModel 
 def train_step(
     model: torch.nn.Module,
     examples: list[Example],
-    batch_size: int,
+    at_once: int,
     pad_id: int,
     compute: Compute,
     scaler: torch.amp.GradScaler,
 ) -> float:
-    """Adds up gradients of this worker's share, `batch_size` examples at a time, and returns the mean loss.
+    """Adds up gradients of this worker's share, `at_once` examples at a time, and returns the mean loss.
 
     Only completion tokens count for the loss; with several workers gradients are averaged with the last backward pass.
     """
-    pieces = [examples[start : start + batch_size] for start in range(0, len(examples), batch_size)]
+    pieces = [examples[start : start + at_once] for start in range(0, len(examples), at_once)]
     total = 0.0
     for number, piece in enumerate(pieces, start=1):
         batch = {name: values.to(compute.device) for name, values in training_batch(piece, pad_id).items()}
         labels = batch.pop("labels")
+        share = len(piece) / len(examples)
         waits = number < len(pieces) and isinstance(model, DistributedDataParallel)
         with model.no_sync() if waits else contextlib.nullcontext():
             with torch.autocast(compute.device.type, dtype=compute.dtype, enabled=compute.mixed):
                 logits = model(**batch, use_cache=False, logits_to_keep=labels.shape[1] + 1).logits[:, :-1]
             loss = cross_entropy(logits.float().flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
-            scaler.scale(loss / len(pieces)).backward()
-        total += loss.item() / len(pieces)
+            scaler.scale(loss * share).backward()
+        total += loss.item() * share
     return total
 
 

@@ -8,6 +8,7 @@ from orchestrator.model.job import Job, TrainJob
 from orchestrator.model.node import ANY_ZONE
 from orchestrator.model.offer import Offer
 from orchestrator.model.plan import Choice, Rejection, Status
+from orchestrator.placement import micro_batch
 
 
 class RefusedError(OperationError):
@@ -45,6 +46,7 @@ def assign(planned: Planned, job: Job, offer_name: str, *, run_id: str, attempt:
         output_model=f"{storage.rstrip('/')}/models/{job.name}/{run_id}" if isinstance(job, TrainJob) else "",
         emulated=planned.emulated,
         date=date,
+        micro_batch=micro_batch(job, offer.instance) if isinstance(job, TrainJob) else 0,
     )
 
 

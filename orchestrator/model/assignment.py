@@ -13,7 +13,8 @@ class Assignment:
     of type `accelerator` (None = CPU only) and `cpus_per_worker` CPUs. `storage` is the cluster's storage URI or
     absolute path; `output_model` is where a training run publishes its result. `attempt` counts from 1.
     `date` (YYYY-MM-DD) is what `{date}` in paths stands for, the same in all attempts: of the scheduled start in the
-    schedule's time zone, else of the run's beginning (in UTC without a schedule).
+    schedule's time zone, else of the run's beginning (in UTC without a schedule). A training worker computes
+    `micro_batch` sequences at once (0 = all of the job's `batch_size`), so that a step fits into its accelerator.
     """
 
     run_id: str
@@ -29,3 +30,4 @@ class Assignment:
     output_model: str
     emulated: bool
     date: str = ""
+    micro_batch: int = 0

@@ -74,6 +74,7 @@ def test_a_run_begins_with_a_complete_assignment(applied: Bench) -> None:
     assert given.accelerator == choice.accelerator
     assert given.num_workers * given.accelerators_per_worker == choice.accelerators_per_instance * choice.instances
     assert given.cpus_per_worker >= 1
+    assert given.micro_batch == 8, "135M parameters leave room for the whole batch"
     assert given.output_model == f"{given.storage}/models/tune/{given.run_id}"
     assert given.emulated
     run = run_of(applied, given.run_id)

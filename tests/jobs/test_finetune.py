@@ -62,6 +62,14 @@ def test_gradient_accumulation_takes_the_same_steps_as_a_large_batch(run_alone, 
     assert split["loss"] == pytest.approx(large["loss"], rel=0.05)
 
 
+def test_a_step_cut_to_fit_the_accelerator_learns_the_same(run_alone, assignment, train_job):
+    """Pieces of 4 and 2 weigh as much as their examples; each answer has its own length, so almost the same."""
+    whole = run_alone(assignment(job=train_job()), "whole")
+    cut = run_alone(assignment(job=train_job(), micro_batch=4), "cut")
+    assert whole["step"] == cut["step"] == 6
+    assert cut["loss"] == pytest.approx(whole["loss"], rel=0.05)
+
+
 def test_gradient_checkpointing_changes_no_number(run_alone, assignment, train_job):
     plain = run_alone(assignment(job=train_job()), "plain")
     recomputed = run_alone(assignment(job=train_job(gradient_checkpointing=True)), "recomputed")
