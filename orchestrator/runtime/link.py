@@ -1,5 +1,6 @@
 """What a training loop needs from the outside, and Ray Train as the one who gives it."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,9 @@ class RayLink:
         self.rank = context.get_world_rank()
         self.world_size = context.get_world_size()
         self.node_id = ray.get_runtime_context().get_node_id()
+        # Ray 2.60 names this logger after its file, so `LoggingConfig` does not reach it: it prints every report.
+        context_file = Path(ray.train.__file__).parent / "v2" / "_internal" / "execution" / "context.py"
+        logging.getLogger(str(context_file)).setLevel(logging.WARNING)
 
     def report(self, metrics: Mapping[str, Any], folder: Path | None) -> None:
         """A barrier over all workers; the upload is synchronous.
