@@ -141,7 +141,7 @@ class RayWorld:
 
     def _apps(self, ids: Mapping[str, str]) -> tuple[ServedApp, ...]:
         found = self._get("/api/serve/applications/")["applications"]
-        return tuple(_app(name, found[name], ids) for name in sorted(found))
+        return tuple(served_app(name, found[name], ids) for name in sorted(found))
 
     def _get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         answer = self._request("GET", path, params=params)
@@ -224,9 +224,10 @@ def _driver(row: Mapping[str, Any]) -> Driver:
     )
 
 
-def _app(name: str, app: Mapping[str, Any], ids: Mapping[str, str]) -> ServedApp:
+def served_app(name: str, app: Mapping[str, Any], ids: Mapping[str, str]) -> ServedApp:
+    """An application as Serve's REST API describes it; a replica that starts has no node until it is placed."""
     replicas = [replica for deployment in app["deployments"].values() for replica in deployment["replicas"]]
-    nodes = [replica["node_id"] for replica in replicas if replica["state"] in LIVE_REPLICA_STATES]
+    nodes = [replica.get("node_id") for replica in replicas if replica["state"] in LIVE_REPLICA_STATES]
     return ServedApp(
         name=name,
         status=app["status"],
