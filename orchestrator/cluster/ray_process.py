@@ -24,10 +24,12 @@ _FRUGAL = {
     "RAY_enable_worker_prestart": "0",
     "RAY_num_workers_soft_limit": "2",
     "RAY_worker_niceness": "5",
+    "OMP_WAIT_POLICY": "PASSIVE",
 }
 """Emulated nodes have the vCPUs of what they stand for; an idle Python process for each would fill the memory.
 
-Ray gives workers a niceness of 15, which on a machine shared with anything else leaves them 3% of a core.
+Ray gives workers a niceness of 15, which on a machine shared with anything else leaves them 3% of a core. Threads that
+spin while they wait take the cores from other nodes' workers: PASSIVE lets them sleep.
 """
 
 
