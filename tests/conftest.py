@@ -12,7 +12,7 @@
         chaos.interrupt(cluster.state, chaos.live_instances(cluster.state)[0].instance_id, notice_s=10)
 
 One cluster runs at a time and is kept for the next test that asks for the same options (its nodes too, until they are
-idle for `idle_timeout_s`). Without `node_types` it can launch those of `emulated_node_types`: L4 (g6.xlarge, spot in
+idle for `idle_timeout_s`); `fresh=True` starts another in any case. Without `node_types` it can launch those of `emulated_node_types`: L4 (g6.xlarge, spot in
 two zones and on-demand), a service one, and a CPU machine (c7i.xlarge). No controller runs.
 
 Ray reads its authentication mode and token once per process. All clusters of a test session share one token, set here
@@ -151,9 +151,10 @@ def local_cluster(
         idle_timeout_s: float = 20.0,
         head_cpus: int = 4,
         launch_delay_s: float = 0.2,
+        fresh: bool = False,
     ) -> RunningCluster:
         key = (tuple(node_types), idle_timeout_s, head_cpus, launch_delay_s)
-        if current.get("key") == key:
+        if current.get("key") == key and not fresh:
             return current["cluster"]
         stop()
         state = StateDir(tmp_path_factory.mktemp("cluster"))

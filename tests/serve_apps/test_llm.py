@@ -61,7 +61,7 @@ def service(tiny_llama: Path) -> Service:
 @pytest.fixture(scope="module")
 def url(service: Service, local_cluster: Callable[..., Any], until: Callable[..., Any]) -> Iterator[str]:
     """Where the deployed service answers."""
-    cluster = local_cluster()
+    cluster = local_cluster(fresh=True)  # Serve keeps the HTTP port that it was first started with
     serve_url = httpx.URL(cluster.info.serve_url)
     config = render([service], emulated=True, http_host=serve_url.host, http_port=serve_url.port)
     token = Path(cluster.info.token_path).read_text()
