@@ -12,8 +12,9 @@
         chaos.interrupt(cluster.state, chaos.live_instances(cluster.state)[0].instance_id, notice_s=10)
 
 One cluster runs at a time and is kept for the next test that asks for the same options (its nodes too, until they are
-idle for `idle_timeout_s`); `fresh=True` starts another in any case. Without `node_types` it can launch those of `emulated_node_types`: L4 (g6.xlarge, spot in
-two zones and on-demand), a service one, and a CPU machine (c7i.xlarge). No controller runs.
+idle for `idle_timeout_s`); `fresh=True` starts another in any case. Without `node_types` it can launch those of
+`emulated_node_types`: L4 (g6.xlarge, spot in two zones and on-demand), a service one, and a CPU machine (c7i.xlarge).
+No controller runs.
 
 Ray reads its authentication mode and token once per process. All clusters of a test session share one token, set here
 before Ray is imported; tests that call `ray.init()` on their own work with it.
