@@ -89,6 +89,10 @@ class Head:
     def events(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.ask("GET", "/v1/events") if event["kind"] == kind]
 
+    def used_nodes(self) -> list[dict[str, Any]]:
+        """Nodes on which the controller has seen work: what the bill is made of."""
+        return [node for node in self.ask("GET", "/v1/status")["nodes"] if node["used_by"]]
+
     def drivers(self) -> dict[str, str]:
         jobs = JobSubmissionClient(self.cluster.info.dashboard_url).list_jobs()
         return {job.submission_id: str(job.status) for job in jobs if job.submission_id}
@@ -163,6 +167,7 @@ def test_kill_9_repeats_nothing(head: Head, until: Callable[..., Any]) -> None:
     assert (head.folder / "began-2").read_text() == run_id, "the same run goes on"
     assert set(head.drivers()) == {submission, f"{run_id}-a2"}
     assert [len(head.events(kind)) for kind in ("applied", "resubmitted", "submitted", "began")] == [1, 1, 1, 2]
+    until(head.used_nodes, START_S, "a look at the worker's node")
     (head.folder / "finish").write_text("")
     until(lambda: head.drivers()[f"{run_id}-a2"] == "SUCCEEDED", START_S, "its end")
     (job,) = [job for job in head.ask("GET", "/v1/status")["jobs"] if job["name"] == "tune"]
@@ -199,10 +204,7 @@ def test_a_run_moves_off_an_offer_that_is_out_of_stock(head: Head, until: Callab
     assert first in moved["message"]
     assert head.drivers()[submission] == "STOPPED"
 
-    def used() -> list[dict[str, Any]]:
-        return [node for node in head.ask("GET", "/v1/status")["nodes"] if node["used_by"]]
-
-    (node,) = until(used, START_S, "a look at the worker's node")
+    (node,) = until(head.used_nodes, START_S, "a look at the worker's node")
     (job,) = [job for job in head.ask("GET", "/v1/status")["jobs"] if job["name"] == "tune"]
     assert job["offer"] in others
     assert job["offer"].startswith(f"{node['instance_type']}:{node['market']}:")
