@@ -24,10 +24,10 @@ setup: .venv/installed .assets/ready ## install everything into .venv and make t
 	@$(BIN)/python -m jobs.assets --dir .assets
 	@touch $@
 
-demo: setup ## the whole story on this machine, in at most 12 minutes
+demo: setup ## the whole story on this machine (aim: 12 minutes)
 	@$(BIN)/orchestrator demo
 
-check: .venv/installed ## lint, format, types, import contracts, fast tests: under a minute
+check: .venv/installed ## lint, format, types, import contracts, fast tests: about a minute
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
