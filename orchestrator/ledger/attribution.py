@@ -1,10 +1,12 @@
 """Who pays for a node: its time is shared out among those seen on it, and what nobody used is idle. Pure and exact.
 
+A node's start belongs to its first user; later gaps and the time after the last use are idle.
+
 For each node, the amounts of its users and of idleness sum to exactly what the node cost.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -63,7 +65,8 @@ def cost_usd(interval: NodeInterval, now: datetime) -> tuple[Decimal, Decimal]:
 
 
 def _charges(interval: NodeInterval, uses: Sequence[Use], now: datetime) -> Iterable[Charge]:
-    shares = _shares(*_span(interval, now), uses)
+    start, end = _span(interval, now)
+    shares = _shares(start, end, _with_start(interval, uses))
     owners = sorted(shares)
     paid, on_demand = cost_usd(interval, now)
     paid_parts = _split(_micros(paid), [shares[owner] for owner in owners])
@@ -80,6 +83,14 @@ def _charges(interval: NodeInterval, uses: Sequence[Use], now: datetime) -> Iter
             on_demand_usd=_usd(on_demand_part),
             emulated=interval.emulated,
         )
+
+
+def _with_start(interval: NodeInterval, uses: Sequence[Use]) -> Sequence[Use]:
+    """Boot, image and model are loaded for a node's first user, who pays from the start."""
+    if not uses:
+        return uses
+    first = min(uses, key=lambda use: (use.since, use.consumer))
+    return [replace(first, since=min(first.since, interval.started_at)), *(use for use in uses if use is not first)]
 
 
 def _span(interval: NodeInterval, now: datetime) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """The bill: what each run and service cost, what its time would have cost on demand, and what nobody used. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -68,7 +68,7 @@ def bill(
     of_run = {run.run_id: run for run in runs}
     owners = {(charge.job, charge.kind, charge.consumer) for charge in charges if charge.consumer}
     owners |= {(run.job, run.kind.value, run.run_id) for run in runs}
-    hits = _interruptions(intervals, uses)
+    hits = _interruptions(intervals, uses, of_run)
     lines = tuple(
         _line(
             (job, kind, consumer),
@@ -109,8 +109,10 @@ def _line(
     )
 
 
-def _interruptions(intervals: Sequence[NodeInterval], uses: Sequence[Use]) -> dict[str, int]:
-    """By consumer, how many nodes were taken away while it used them."""
+def _interruptions(
+    intervals: Sequence[NodeInterval], uses: Sequence[Use], runs: Mapping[str, Run]
+) -> dict[str, int]:
+    """By consumer, how many nodes were taken away while it used them; a run that was over by then lost nothing."""
     hits: dict[str, set[str]] = {}
     ends = {
         one.node_id: from_iso(one.ended_at)
@@ -119,6 +121,8 @@ def _interruptions(intervals: Sequence[NodeInterval], uses: Sequence[Use]) -> di
     }
     for use in uses:
         end = ends.get(use.node_id)
-        if end is not None and end - SEEN_WITHIN <= from_iso(use.until):
+        run = runs.get(use.consumer)
+        over = run is not None and run.ended_at is not None and end is not None and from_iso(run.ended_at) <= end
+        if end is not None and not over and end - SEEN_WITHIN <= from_iso(use.until):
             hits.setdefault(use.consumer, set()).add(use.node_id)
     return {consumer: len(nodes) for consumer, nodes in hits.items()}

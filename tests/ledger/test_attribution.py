@@ -23,8 +23,19 @@ def test_an_unused_node_is_idle(interval: Callable[..., NodeInterval]) -> None:
 
 
 def test_use_and_idle_time_are_told_apart(interval: Callable[..., NodeInterval], use: Callable[..., Use]) -> None:
-    found = by_consumer([interval(0, 100)], [use(20, 70)])
-    assert found == {"run-1": (50.0, Decimal("0.005000")), "": (50.0, Decimal("0.005000"))}
+    found = by_consumer([interval(0, 100)], [use(0, 30), use(80, 100, run="run-2")])
+    assert found == {
+        "run-1": (30.0, Decimal("0.003000")),
+        "run-2": (20.0, Decimal("0.002000")),
+        "": (50.0, Decimal("0.005000")),
+    }
+
+
+def test_the_start_of_a_node_belongs_to_its_first_user(
+    interval: Callable[..., NodeInterval], use: Callable[..., Use]
+) -> None:
+    found = by_consumer([interval(0, 100)], [use(60, 100, run="run-2"), use(20, 60)])
+    assert found == {"run-1": (60.0, Decimal("0.006000")), "run-2": (40.0, Decimal("0.004000"))}
 
 
 def test_users_at_once_share(interval: Callable[..., NodeInterval], use: Callable[..., Use]) -> None:

@@ -13,13 +13,13 @@ from orchestrator.model.run import Attempt, AttemptState, Run, RunState, Use
 NOW = from_iso("2026-11-30T12:00Z")
 
 
-def run(name: str, *states: AttemptState, job: str = "job") -> Run:
+def run(name: str, *states: AttemptState, job: str = "job", ended_at: str = "2026-11-30T11:59Z") -> Run:
     attempts = tuple(
         Attempt(run_id=name, number=n, submission_id="", state=state, planned_at="t")
         for n, state in enumerate(states, 1)
     )
     return Run(
-        run_id=name, job=job, kind=Kind.TRAIN, state=RunState.SUCCEEDED, created_at="t", ended_at="t",
+        run_id=name, job=job, kind=Kind.TRAIN, state=RunState.SUCCEEDED, created_at="t", ended_at=ended_at,
         scheduled_for=None, catalog_hash="h", entrypoint="", runtime_env_json="{}", emulated=True, attempts=attempts,
     )  # fmt: skip
 
@@ -27,7 +27,7 @@ def run(name: str, *states: AttemptState, job: str = "job") -> Run:
 def test_lines_idle_and_total(interval: Callable[..., NodeInterval], use: Callable[..., Use]) -> None:
     found = bill(
         [interval(0, 100, node="n1"), interval(0, 200, node="n2")],
-        [use(0, 50, node="n1"), use(100, 200, node="n2", run="chat", job="chat")],
+        [use(0, 50, node="n1"), use(0, 100, node="n2", run="chat", job="chat")],
         [run("run-1", AttemptState.SUCCEEDED)],
         [],
         NOW,
@@ -64,6 +64,19 @@ def test_interruptions_are_nodes_taken_away_while_in_use(
     )
     assert (found.lines[0].interruptions, found.lines[0].attempts) == (2, 2)
     assert found.total.interruptions == 2
+
+
+def test_a_node_taken_after_the_run_was_over_cut_nothing_off(
+    interval: Callable[..., NodeInterval], use: Callable[..., Use]
+) -> None:
+    found = bill(
+        [interval(0, 100, reason="interrupted-without-notice")],
+        [use(0, 80), use(90, 100, run="run-2")],
+        [run("run-1", AttemptState.SUCCEEDED, ended_at="2026-11-30T00:01:22Z"), run("run-2", AttemptState.SUCCEEDED)],
+        [],
+        NOW,
+    )
+    assert [line.interruptions for line in found.lines] == [0, 1]
 
 
 def test_lost_work_is_what_drivers_measured() -> None:
