@@ -69,10 +69,14 @@ def _same_price(one: Quote, other: Quote) -> bool:
 
 
 def _on_demand_prices(quotes: Iterable[Quote]) -> dict[tuple[str, str], Decimal]:
-    """On-demand USD per hour by type and region; a local zone's price only where the region states none."""
+    """Plausible on-demand USD per hour by type and region; a local zone's only where the region states none.
+
+    Spot must not be measured against a price that is itself refused: a B200 on demand at $0.01 would let one at $0.005
+    through.
+    """
     prices: dict[tuple[str, str], Decimal] = {}
     for quote in sorted(quotes, key=lambda quote: quote.zone == ANY_ZONE):
-        if quote.market is Market.ON_DEMAND and quote.usd_per_hour > 0:
+        if quote.market is Market.ON_DEMAND and _fault(quote, None) is None:
             prices[(quote.instance_type, quote.region)] = quote.usd_per_hour
     return prices
 
@@ -96,7 +100,7 @@ def _spot_fault(price: Decimal, on_demand: Decimal | None) -> tuple[str, str] | 
     if on_demand is None:
         return (
             "no-on-demand-price",
-            f"spot {price} USD/h cannot be compared: the list has no on-demand price in this region",
+            f"spot {price} USD/h cannot be compared: the list has no usable on-demand price in this region",
         )
     if price > on_demand - ROUNDING_USD:
         return "spot-not-cheaper", f"spot {price} USD/h, on-demand {on_demand} USD/h"

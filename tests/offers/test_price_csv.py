@@ -83,6 +83,13 @@ def test_prices_that_cannot_be_right_are_refused(book, price, spot, reason):
     assert {name.split(":")[1]: why for name, why in refusals(found).items()} == reason
 
 
+def test_a_b200_for_a_cent_is_refused_and_measures_no_spot_price(book):
+    found = book("p6-b200.48xlarge,B200,8,192,2048,183359,0.01,0.005,us-east-1,use1-az1,test")
+    assert {name.split(":")[1]: why for name, why in refusals(found).items()} == {
+        "on-demand": "implausible-price", "spot": "no-on-demand-price",
+    }  # fmt: skip
+
+
 def test_local_zones_are_marked_also_on_demand(book):
     found = by_name(
         book(
