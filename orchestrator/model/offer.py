@@ -65,7 +65,8 @@ class Offer:
     """A price for an instance type. `name` is unique and stable: "g6.xlarge:spot:us-east-1:use1-az1".
 
     `zone` is a zone id or name; on-demand offers, which cost the same everywhere in a region, have zone "*".
-    `as_of` is the ISO date of the price. `interruptions_per_hour` is 0 for on-demand.
+    `as_of` is the ISO date of the price. `interruptions_per_hour` is 0 for on-demand. `p90_usd_per_hour`, where a list
+    knows it, is what the spot price stayed at or below for 90% of the time that `price_usd_per_hour` is the median of.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Offer:
     local_zone: bool
     source: str
     as_of: str
+    p90_usd_per_hour: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,4 +136,5 @@ def _offer(quote: Quote, hardware: InstanceType, on_demand: Decimal) -> Offer:
         local_zone=is_local_zone(quote.zone),
         source=quote.source,
         as_of=quote.as_of,
+        p90_usd_per_hour=quote.p90_usd_per_hour,
     )

@@ -28,7 +28,10 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """What a price list itself says of an instance type; None = left blank."""
+    """What a price list itself says of an instance type; None = left blank.
+
+    `accelerator_memory_mib` is of one accelerator. Network and EFA are believed only of types that the table lacks.
+    """
 
     instance_type: str
     accelerator: str | None = None
@@ -36,6 +39,8 @@ class Described:
     vcpus: int | None = None
     memory_gib: float | None = None
     accelerator_memory_mib: float | None = None
+    network_gbit_per_s: float | None = None
+    efa: bool = False
 
 
 @cache
@@ -96,7 +101,8 @@ def look_up(described: Described) -> InstanceType | UnknownHardware:
         return _accelerated(described, family)
     if family is None or family.accelerator:
         return _unknown(described, "no accelerator is stated and the family is not a known CPU family")
-    return _build(described.instance_type, described.vcpus, described.memory_gib, family, None, 0)
+    built = _build(described.instance_type, described.vcpus, described.memory_gib, family, None, 0)
+    return _with_stated_network(built, described)
 
 
 def _accelerated(described: Described, family: Family | None) -> InstanceType | UnknownHardware:
@@ -118,7 +124,7 @@ def _accelerated(described: Described, family: Family | None) -> InstanceType | 
             source="price list; CPU rates and PCIe assumed",
         )
     built = _build(described.instance_type, described.vcpus, described.memory_gib, family, accelerator, count)
-    return _with_smaller_memory(built, described)
+    return _with_stated_network(_with_smaller_memory(built, described), described)
 
 
 def _contradiction(known: InstanceType, described: Described) -> UnknownHardware | None:
@@ -141,6 +147,11 @@ def _with_smaller_memory(known: InstanceType, described: Described) -> InstanceT
     if reported_gib <= 0 or reported_gib >= known.accelerator.memory_gib:
         return known
     return dataclasses.replace(known, accelerator=dataclasses.replace(known.accelerator, memory_gib=reported_gib))
+
+
+def _with_stated_network(built: InstanceType, described: Described) -> InstanceType:
+    gbit_per_s = described.network_gbit_per_s or built.network_gbit_per_s
+    return dataclasses.replace(built, network_gbit_per_s=gbit_per_s, efa=described.efa)
 
 
 def _from_table(row: dict[str, str]) -> InstanceType:

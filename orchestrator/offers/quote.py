@@ -20,7 +20,10 @@ class UnknownHardware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """A price in USD per hour as a list states it. `place` is "FILE:LINE", for messages; zone "*" = whole region."""
+    """A price in USD per hour as a list states it. `place` is "FILE:LINE", for messages; zone "*" = whole region.
+
+    `usd_per_hour` of a spot pool may be a median; `p90_usd_per_hour` is then what it stayed below for 90% of the time.
+    """
 
     instance_type: str
     hardware: InstanceType | UnknownHardware
@@ -31,6 +34,7 @@ class Quote:
     source: str
     as_of: str
     place: str
+    p90_usd_per_hour: Decimal | None = None
 
     @property
     def offer_name(self) -> str:
