@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +45,8 @@ TOKEN = "5" * 64
 os.environ["RAY_AUTH_MODE"] = "token"
 os.environ["RAY_AUTH_TOKEN"] = TOKEN
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# Tests plan with the shipped prices, whatever list the developer's own `offers refresh` wrote.
+os.environ["ORCHESTRATOR_PRICES"] = str(Path(find_spec("orchestrator").origin).parent / "offers" / "prices.csv")
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"

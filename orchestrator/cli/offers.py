@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.model.offer import Offer, PriceBook
-from orchestrator.offers import load_snapshot, read_price_csv
+from orchestrator.offers import PriceList, current_list, read_price_csv
 
 CPU = "cpu"
 WIDTH = 140
+MOST_SOURCES = 4
 app = typer.Typer(no_args_is_help=True, help="The price book: what can be bought, at which price, from which source.")
 
 
@@ -29,17 +30,33 @@ def list_offers(
     prices: Annotated[str | None, typer.Option("--offers", metavar="CSV", help="A price list of your own.")] = None,
 ) -> None:
     """List offers, cheapest first within a type, and the rows that were refused."""
-    book = read_price_csv(prices) if prices else load_snapshot()
+    shown = PriceList(book=read_price_csv(prices), origin=prices) if prices else current_list()
+    book = shown.book
     found = [offer for offer in book.offers if _wanted(offer, region, accelerator)]
     found.sort(key=lambda offer: (offer.instance.name, offer.price_usd_per_hour, offer.name))
     if as_json:
-        typer.echo(json.dumps(_as_dict(book, found, region), indent=2))
+        typer.echo(json.dumps(_as_dict(shown, found, region), indent=2))
         return
     console = Console()
     (console if console.is_terminal else Console(width=WIDTH)).print(_table(book, found))
+    typer.echo(_provenance(shown))
     refused = [row for row in book.refused if region in (None, row.region)]
     for row in refused:
         typer.echo(f"refused: {row.name}: {row.reason} ({row.detail})")
+
+
+def _provenance(shown: PriceList) -> str:
+    """Which list this is, how old its prices are, and who says so."""
+    dates = sorted({offer.as_of for offer in shown.book.offers})
+    sources = _sources(shown.book)
+    more = len(sources) - MOST_SOURCES
+    told = "; ".join(sources[:MOST_SOURCES]) + (f"; and {more} more" if more > 0 else "")
+    span = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else "no date"
+    return f"price list: {shown.origin}, prices of {span}, from: {told or 'no source'}"
+
+
+def _sources(book: PriceBook) -> list[str]:
+    return sorted({offer.source for offer in book.offers})
 
 
 def _wanted(offer: Offer, region: str | None, accelerator: str | None) -> bool:
@@ -47,9 +64,11 @@ def _wanted(offer: Offer, region: str | None, accelerator: str | None) -> bool:
     return region in (None, offer.region) and (accelerator is None or accelerator.casefold() == name.casefold())
 
 
-def _as_dict(book: PriceBook, found: list[Offer], region: str | None) -> dict[str, Any]:
+def _as_dict(shown: PriceList, found: list[Offer], region: str | None) -> dict[str, Any]:
+    book = shown.book
     return {
         "prices_as_of": book.as_of,
+        "price_list": {"origin": shown.origin, "sources": _sources(book)},
         "offers": [_offer(offer) for offer in found],
         "refused": [
             {"name": row.name, "region": row.region, "reason": row.reason, "detail": row.detail}
@@ -71,6 +90,7 @@ def _offer(offer: Offer) -> dict[str, Any]:
         "local_zone": offer.local_zone,
         "usd_per_hour": float(offer.price_usd_per_hour),
         "on_demand_usd_per_hour": float(offer.on_demand_usd_per_hour),
+        "p90_usd_per_hour": None if offer.p90_usd_per_hour is None else float(offer.p90_usd_per_hour),
         "interruptions_per_hour": offer.interruptions_per_hour,
         "accelerator": accelerator.name if accelerator else None,
         "accelerators": instance.accelerators,

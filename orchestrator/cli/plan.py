@@ -15,7 +15,7 @@ from orchestrator.model.error import InputError
 from orchestrator.model.instant import from_iso, to_iso
 from orchestrator.model.job import Kind
 from orchestrator.model.plan import Choice, JobPlan, Placement, Plan
-from orchestrator.offers import load_snapshot, read_price_csv
+from orchestrator.offers import current_prices, read_price_csv
 from orchestrator.placement import explain, place, plan_as_dict
 from orchestrator.placement.explain import describe, duration, summary
 
@@ -25,7 +25,7 @@ WIDTH = 130
 
 def plan(
     catalog: Annotated[str, typer.Argument(metavar="CATALOG", help="The job catalog, a YAML file.")],
-    offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the shipped one.")] = None,
+    offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the one in force.")] = None,
     now: Annotated[str | None, typer.Option(metavar="ISO", help="Time to plan for, ISO 8601; default: now.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     job: Annotated[str | None, typer.Option("--explain", metavar="JOB", help="Explain one job in words.")] = None,
@@ -38,7 +38,7 @@ def plan(
     except CatalogError as error:
         typer.echo("\n".join(error.lines), err=True)
         raise typer.Exit(BAD_INPUT) from error
-    book = read_price_csv(offers) if offers else load_snapshot()
+    book = read_price_csv(offers) if offers else current_prices()
     ready = time.perf_counter()
     found = place(loaded, book, at)
     done = time.perf_counter()

@@ -14,7 +14,7 @@ from orchestrator.model.catalog import Catalog
 from orchestrator.model.instant import to_iso
 from orchestrator.model.node import NodeType
 from orchestrator.model.plan import Plan
-from orchestrator.offers import load_snapshot
+from orchestrator.offers import current_prices
 from orchestrator.placement import place
 
 BAD_INPUT = 2
@@ -42,7 +42,7 @@ def read_planned(file: Path, *, emulated: bool) -> PlannedFile:
     except CatalogError as error:
         typer.echo("\n".join(error.lines), err=True)
         raise typer.Exit(BAD_INPUT) from error
-    prices = load_snapshot()
+    prices = current_prices()
     plan = place(catalog, prices, to_iso(datetime.fromtimestamp(int(time.time()), UTC)))
     types = node_types(plan, prices, emulated=emulated, max_workers=catalog.cluster.max_workers)
     return PlannedFile(path=file.absolute(), catalog=catalog, plan=plan, node_types=types)

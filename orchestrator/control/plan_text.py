@@ -1,4 +1,4 @@
-"""The planner of real life: the catalog's text, the shipped price book, the placement."""
+"""The planner of real life: the catalog's text, the price book in force, the placement."""
 
 import time
 from datetime import datetime
@@ -8,7 +8,7 @@ from orchestrator.catalog import CatalogError, load_text
 from orchestrator.control.planning import CatalogFaultsError, Planned
 from orchestrator.ledger.catalogs import CatalogText
 from orchestrator.model.instant import to_iso
-from orchestrator.offers import load_snapshot
+from orchestrator.offers import current_prices
 from orchestrator.placement import place, plan_as_dict
 
 
@@ -19,7 +19,7 @@ def plan_text(source: CatalogText, now: datetime) -> Planned:
         catalog = load_text(source.text, source.file, Path(source.base_dir))
     except CatalogError as error:
         raise CatalogFaultsError(error.lines) from error
-    prices = load_snapshot()
+    prices = current_prices()
     loaded_s = time.perf_counter()
     plan = place(catalog, prices, to_iso(now))
     timings = {"load_s": loaded_s - began_s, "plan_s": time.perf_counter() - loaded_s}

@@ -13,7 +13,7 @@ from orchestrator.cluster.node_types import node_types
 from orchestrator.cluster.state import write_atomically
 from orchestrator.model.error import InputError
 from orchestrator.model.instant import to_iso
-from orchestrator.offers import load_snapshot
+from orchestrator.offers import current_prices
 from orchestrator.placement import place
 
 COPY = "catalog.yaml"
@@ -30,7 +30,7 @@ def read(file: Path, root: Path) -> tuple[PlannedFile, str]:
         typer.echo("\n".join(error.lines), err=True)
         raise typer.Exit(BAD_INPUT) from error
     write_atomically(root / COPY, text.encode())
-    prices = load_snapshot()
+    prices = current_prices()
     plan = place(catalog, prices, to_iso(datetime.fromtimestamp(int(time.time()), UTC)))
     types = node_types(plan, prices, emulated=True, max_workers=catalog.cluster.max_workers)
     return PlannedFile(path=file.absolute(), catalog=catalog, plan=plan, node_types=types), text
