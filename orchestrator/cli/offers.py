@@ -8,6 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from orchestrator.cli.offers_refresh import refresh
 from orchestrator.model.offer import Offer, PriceBook
 from orchestrator.offers import PriceList, current_list, read_price_csv
 
@@ -15,6 +16,9 @@ CPU = "cpu"
 WIDTH = 140
 MOST_SOURCES = 4
 app = typer.Typer(no_args_is_help=True, help="The price book: what can be bought, at which price, from which source.")
+
+
+app.command("refresh")(refresh)
 
 
 @app.callback()
