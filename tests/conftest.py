@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,7 +45,8 @@ os.environ["RAY_AUTH_MODE"] = "token"
 os.environ["RAY_AUTH_TOKEN"] = TOKEN
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 # Tests plan with the shipped prices, whatever list the developer's own `offers refresh` wrote.
-os.environ["ORCHESTRATOR_PRICES"] = str(Path(find_spec("orchestrator").origin).parent / "offers" / "prices.csv")
+os.environ.pop("ORCHESTRATOR_PRICES", None)
+os.environ["XDG_DATA_HOME"] = "/nonexistent"
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"

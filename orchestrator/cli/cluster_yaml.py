@@ -9,6 +9,8 @@ from orchestrator.cli.planned import read_planned
 from orchestrator.cluster.aws_config import AMI, AwsOptions, aws_config, missing_subnets, render
 from orchestrator.cluster.state import write_atomically
 from orchestrator.model.error import InputError
+from orchestrator.offers import current_list
+from orchestrator.offers.current import SHIPPED
 
 HEADER = """Ray cluster on AWS; start it with: ray up cluster.yaml
 Made by `orchestrator cluster-yaml {catalog}`; do not edit, make it again. Prices of {as_of}.
@@ -29,6 +31,7 @@ def cluster_yaml(
 ) -> None:
     """Write cluster.yaml for `ray up`: one node type per offer that the plan may use."""
     planned = read_planned(catalog, emulated=False)
+    prices = current_list().origin
     options = AwsOptions(
         cluster_name=name,
         region=planned.catalog.cluster.region,
@@ -36,6 +39,7 @@ def cluster_yaml(
         head_instance_type=head_instance_type,
         ami=ami,
         subnets=_subnets(subnet or []),
+        prices=None if prices == SHIPPED else prices,
     )
     header = HEADER.format(catalog=catalog, as_of=planned.plan.prices_as_of)
     text = render(aws_config(planned.node_types, options), header)

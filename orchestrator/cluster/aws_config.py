@@ -21,13 +21,19 @@ DISK_GIB = 200
 INSTANCE_PROFILE = "ray-autoscaler-v1"
 """The profile that `ray up` creates; workers need it to reach S3."""
 
+PRICES_ON_NODES = "~/.local/share/orchestrator/prices.csv"
+"""Where orchestrator looks for refreshed prices when its environment says nothing else."""
+
 _ENV = "export PATH=$HOME/venv/bin:$PATH RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$HOME/.ray/auth_token"
 _DETACHED = "</dev/null >>$HOME/{name}.log 2>&1 &"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsOptions:
-    """What the price book does not know. `subnets` maps a zone id ("use1-az1") to the subnet in that zone."""
+    """What the price book does not know. `subnets` maps a zone id ("use1-az1") to the subnet in that zone.
+
+    `prices` is the local file of the price list that the node types come from; None = the one shipped here.
+    """
 
     cluster_name: str = "orchestrator"
     region: str
@@ -36,6 +42,7 @@ class AwsOptions:
     head_instance_type: str = "m7i.2xlarge"
     ami: str = AMI
     subnets: Mapping[str, str] = field(default_factory=dict)
+    prices: str | None = None
 
 
 def aws_config(node_types: Sequence[NodeType], options: AwsOptions) -> dict[str, Any]:
@@ -51,7 +58,7 @@ def aws_config(node_types: Sequence[NodeType], options: AwsOptions) -> dict[str,
         "auth": {"ssh_user": "ubuntu"},
         "available_node_types": types,
         "head_node_type": HEAD_NODE_TYPE,
-        "file_mounts": {"~/.ray/auth_token": "~/.ray/auth_token", "~/orchestrator": "."},
+        "file_mounts": _file_mounts(options),
         "rsync_exclude": [".git", ".venv", ".assets", ".orchestrator"],
         "setup_commands": [
             "command -v uv || curl -LsSf https://astral.sh/uv/install.sh | sh",
@@ -87,6 +94,14 @@ def missing_subnets(node_types: Sequence[NodeType], options: AwsOptions) -> tupl
     """Zones that spot node types are tied to and for which no subnet was given."""
     zones = {node_type.offer.zone for node_type in node_types} - {ANY_ZONE}
     return tuple(sorted(zones - options.subnets.keys()))
+
+
+def _file_mounts(options: AwsOptions) -> dict[str, str]:
+    mounts = {"~/.ray/auth_token": "~/.ray/auth_token", "~/orchestrator": "."}
+    if options.prices is not None:
+        # Else the controller on the head would plan with other prices and ask for nodes that are not in this file.
+        mounts[PRICES_ON_NODES] = options.prices
+    return mounts
 
 
 def _head_type(options: AwsOptions) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The verbs about a cluster, as far as they need none that runs."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from orchestrator.cli.main import command_line
 from orchestrator.cluster.attach import aws_state
 from orchestrator.cluster.state import StateDir
 from orchestrator.model.error import InputError, OperationError, OrchestratorError
+from orchestrator.offers.current import prices_path
 
 REPOSITORY = Path(__file__).parents[2]
 CATALOG = """
@@ -114,6 +116,22 @@ def test_cluster_yaml_takes_subnets_and_tells_which_lack(catalog: Path, tmp_path
     assert written["cluster_name"] == "prod"
     lacking = result.output.partition("no subnet given for ")[2].partition(":")[0].split(", ")
     assert subnets == {"subnet-5", *(f"subnet-of-{zone}" for zone in lacking)}
+
+
+def test_cluster_yaml_gives_the_head_the_prices_that_its_node_types_come_from(
+    catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mounts() -> dict[str, str]:
+        return yaml.safe_load(run("cluster-yaml", catalog, "-o", "-").output)["file_mounts"]
+
+    shipped = mounts()
+    prices = tmp_path / "prices.csv"
+    prices.write_text(files("orchestrator.offers").joinpath("prices.csv").read_text())
+    monkeypatch.setenv("ORCHESTRATOR_PRICES", str(prices))
+    on_head = prices_path({"HOME": "/home/ubuntu"})
+    assert {name.replace("~", "/home/ubuntu"): here for name, here in mounts().items() - shipped.items()} == {
+        str(on_head): str(prices)
+    }
 
 
 @pytest.mark.parametrize("pair", ["use1-az5", "=subnet", "use1-az5="])

@@ -134,7 +134,6 @@ def test_then_offers_list_and_plan_read_the_new_list_and_say_how_old_it_is(run, 
 
 
 def test_the_shipped_list_is_named_as_such(run, monkeypatch, tmp_path):
-    monkeypatch.delenv("ORCHESTRATOR_PRICES")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     out = run("offers", "list")[1]
     assert (
@@ -153,7 +152,6 @@ def test_a_list_of_ones_own_is_named_as_such(run, tmp_path):
 
 
 def test_the_default_place_is_the_users_data_folder(run, monkeypatch, tmp_path, two_regions):
-    monkeypatch.delenv("ORCHESTRATOR_PRICES")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
     code, out, _ = run(*ARGUMENTS, "--json")
     found = json.loads(out)
