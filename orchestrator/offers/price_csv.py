@@ -1,6 +1,7 @@
 """A price list that the user brings: one row per instance type and zone, with on-demand and spot price side by side."""
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -11,6 +12,8 @@ from orchestrator.model.offer import Market, PriceBook
 from orchestrator.offers.book import build_book
 from orchestrator.offers.hardware import Described, look_up
 from orchestrator.offers.quote import ANY_ZONE, UNDATED, Quote
+from orchestrator.offers.snapshot_csv import REQUIRED as SNAPSHOT_COLUMNS
+from orchestrator.offers.snapshot_csv import quotes_of
 from orchestrator.offers.zones import is_local_zone
 
 REQUIRED = (
@@ -26,25 +29,32 @@ REQUIRED = (
 )
 OPTIONAL = ("GpuMemMiBEach", "Source")
 
+SNAPSHOT_BEGINS = f"{SNAPSHOT_COLUMNS[0]},"
+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def read_price_csv(path: str | Path) -> PriceBook:
     """Read a CSV with the columns of `REQUIRED` (and `OPTIONAL`); prices in USD per hour.
 
-    A blank price means "not offered". Malformed input is an `InputError` that names file, line and field; implausible
-    but well-formed rows become refusals of the book. A price's date is the one in its `Source`, else "unknown".
+    A file that `offers refresh` wrote is read too. A blank price means "not offered". Malformed input is an `InputError`
+    that names file, line and field; implausible but well-formed rows become refusals of the book. A price's date is the
+    one in its `Source`, else "unknown".
     """
     path = Path(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            quotes = list(_quotes(path, csv.DictReader(lines, strict=True)))
+            text = lines.read()
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}).", "Give --offers an existing CSV file."
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text.", "Save the price list as UTF-8 CSV.") from error
+    if text.startswith(SNAPSHOT_BEGINS):
+        quotes = list(quotes_of(text, str(path)))
+    else:
+        quotes = list(_quotes(path, csv.DictReader(io.StringIO(text, newline=""), strict=True)))
     if not quotes:
         raise InputError(f"{path}: holds no price.", f"Expected rows under the columns {', '.join(REQUIRED)}.")
     return build_book(quotes)

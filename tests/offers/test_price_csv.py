@@ -185,6 +185,18 @@ def test_a_malformed_list_is_bad_input_with_file_line_and_field(tmp_path, text, 
     assert caught.value.exit_code == 2
 
 
+def test_a_list_that_refresh_wrote_is_read_too(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text(
+        "instance_type,region,zone,market,usd_per_hour,source,as_of\ng6.xlarge,us-east-1,*,on-demand,0.8,t,2026-11-29\n"
+    )
+    found = read_price_csv(path)
+    assert (found.as_of, [offer.name for offer in found.offers]) == ("2026-11-29", ["g6.xlarge:on-demand:us-east-1:*"])
+    path.write_text(path.read_text().replace("0.8", "cheap"))
+    with pytest.raises(InputError, match=r"new\.csv:2: usd_per_hour"):
+        read_price_csv(path)
+
+
 def test_an_unreadable_list_is_bad_input(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_price_csv(tmp_path / "absent.csv")
