@@ -79,7 +79,7 @@ def _price(product: Mapping[str, Any], instance_type: str) -> OnDemandPrice | Un
 
 
 def _hourly_usd(product: Mapping[str, Any]) -> Decimal:
-    terms = list(_members(product.get("terms", {}).get("OnDemand", {})))
+    terms = _members(_member(product, "terms").get("OnDemand", {}))
     dimensions = [each for term in terms for each in _members(_member(term, "priceDimensions"))]
     if len(dimensions) != 1:
         raise _UnusableError("ambiguous-price", f"{len(dimensions)} on-demand prices in one product")

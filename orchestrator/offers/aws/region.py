@@ -60,7 +60,7 @@ def read_region(connect: Connect, region: str, families: Sequence[str], window: 
     """Ask AWS. OperationError as soon as one page of one call fails: half a region is no region."""
     ec2 = connect("ec2", region)
     types = calls.instance_types(ec2, region, families)
-    names = sorted(str(each["InstanceType"]) for each in types)
+    names = sorted(_text(each, "InstanceType") for each in types)
     return Answers(
         region=region,
         zones=calls.zones(ec2, region),
@@ -73,37 +73,56 @@ def read_region(connect: Connect, region: str, families: Sequence[str], window: 
 
 def region_rows(answers: Answers, families: Sequence[str], window: Window) -> RegionRows:
     """The rows of a region. Prices of what is not offered are refused; OperationError when an answer is cut short."""
-    described = {each.instance_type: each for each in map(describe, answers.types)}
-    offered = _offered_zones(answers)
+    place = _Place(
+        region=answers.region,
+        zone_ids={_text(zone, "ZoneName"): _text(zone, "ZoneId") for zone in answers.zones},
+        described={_text(each, "InstanceType"): describe(each) for each in answers.types},
+        offered=_offered_zones(answers),
+        window=window,
+    )
     on_demand = on_demand_prices(answers.products, answers.region, families)
     spot = pool_prices(changes(answers.spot), window.start, window.end)
-    _check_complete(answers, offered, on_demand, spot)
-    zone_ids = {str(zone["ZoneName"]): str(zone["ZoneId"]) for zone in answers.zones}
-    found = [
-        *(_on_demand(price, answers.region, described, offered, window) for price in on_demand),
-        *(_spot(price, answers.region, described, offered, zone_ids, window) for price in spot),
-    ]
+    _check_complete(answers, place, on_demand, spot)
+    found = [*(_on_demand(price, place) for price in on_demand), *(_spot(price, place) for price in spot)]
     return RegionRows(
         rows=tuple(each for each in found if isinstance(each, SnapshotRow)),
         refused=tuple(each for each in found if isinstance(each, RefusedOffer)),
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What a region has. `zone_ids` by zone name; `offered` are zone ids by instance type."""
+
+    region: str
+    zone_ids: dict[str, str]
+    described: dict[str, Described]
+    offered: dict[str, set[str]]
+    window: Window
+
+    @property
+    def as_of(self) -> str:
+        return self.window.end.date().isoformat()
+
+    def sells(self, instance_type: str) -> bool:
+        """Whether a zone of the region itself offers the type; a local zone's price is not the region's."""
+        return any(not is_local_zone(zone) for zone in self.offered.get(instance_type, ()))
+
+
 def _offered_zones(answers: Answers) -> dict[str, set[str]]:
     offered: dict[str, set[str]] = defaultdict(set)
+    known = {_text(each, "InstanceType") for each in answers.types}
     for each in answers.offerings:
-        offered[str(each["InstanceType"])].add(str(each["Location"]))
+        if _text(each, "InstanceType") in known:
+            offered[each["InstanceType"]].add(_text(each, "Location"))
     return dict(offered)
 
 
 def _check_complete(
-    answers: Answers,
-    offered: dict[str, set[str]],
-    on_demand: list[OnDemandPrice | UnusableProduct],
-    spot: list[PoolPrice],
+    answers: Answers, place: _Place, on_demand: list[OnDemandPrice | UnusableProduct], spot: list[PoolPrice]
 ) -> None:
     """A call that succeeds with nothing, or with little, must not replace a list that has something."""
-    sold = {name for name in offered if _in_region(offered[name])}
+    sold = {name for name in place.offered if place.sells(name)}
     priced = sold & {price.instance_type for price in on_demand}
     wants_spot = any(sells_spot(each) and each["InstanceType"] in sold for each in answers.types)
     if not answers.zones:
@@ -122,61 +141,53 @@ def _check_complete(
     )
 
 
-def _on_demand(
-    price: OnDemandPrice | UnusableProduct,
-    region: str,
-    described: dict[str, Described],
-    offered: dict[str, set[str]],
-    window: Window,
-) -> SnapshotRow | RefusedOffer:
-    place = (price.instance_type, Market.ON_DEMAND, region, ANY_ZONE)
+def _on_demand(price: OnDemandPrice | UnusableProduct, place: _Place) -> SnapshotRow | RefusedOffer:
+    name = f"{price.instance_type}:{Market.ON_DEMAND.value}:{place.region}:{ANY_ZONE}"
     if isinstance(price, UnusableProduct):
-        return _refused(place, price.reason, f"SKU {price.sku}: {price.detail}")
-    if price.instance_type not in described or not _in_region(offered.get(price.instance_type, set())):
-        return _refused(place, "not-offered", f"SKU {price.sku} has a price, but no zone of the region offers the type")
+        return _refused(name, place, price.reason, f"SKU {price.sku}: {price.detail}")
+    if not place.sells(price.instance_type):
+        return _refused(
+            name, place, "not-offered", f"SKU {price.sku} has a price, but no zone of the region offers the type"
+        )
     return SnapshotRow(
-        described=described[price.instance_type],
-        region=region,
+        described=place.described[price.instance_type],
+        region=place.region,
         zone=ANY_ZONE,
         market=Market.ON_DEMAND,
         usd_per_hour=price.usd_per_hour,
         source=f"AWS Pricing API GetProducts{f', list of {price.published}' if price.published else ''}",
-        as_of=window.end.date().isoformat(),
+        as_of=place.as_of,
     )
 
 
-def _spot(
-    price: PoolPrice,
-    region: str,
-    described: dict[str, Described],
-    offered: dict[str, set[str]],
-    zone_ids: dict[str, str],
-    window: Window,
-) -> SnapshotRow | RefusedOffer:
-    zone = zone_ids.get(price.zone)
-    place = (price.instance_type, Market.SPOT, region, zone or price.zone)
+def _spot(price: PoolPrice, place: _Place) -> SnapshotRow | RefusedOffer:
+    zone = place.zone_ids.get(price.zone)
+    name = f"{price.instance_type}:{Market.SPOT.value}:{place.region}:{zone or price.zone}"
     if zone is None:
-        return _refused(place, "unknown-zone", f"{price.zone} is not among the zones of this account")
-    if price.instance_type not in described or zone not in offered.get(price.instance_type, set()):
-        return _refused(place, "not-offered", "the pool has a price history, but the zone does not offer the type")
+        return _refused(name, place, "unknown-zone", f"{price.zone} is not among the zones of this account")
+    if zone not in place.offered.get(price.instance_type, ()):
+        return _refused(
+            name, place, "not-offered", "the pool has a price history, but the zone does not offer the type"
+        )
     return SnapshotRow(
-        described=described[price.instance_type],
-        region=region,
+        described=place.described[price.instance_type],
+        region=place.region,
         zone=zone,
         market=Market.SPOT,
         usd_per_hour=price.median_usd_per_hour,
-        source=f"EC2 DescribeSpotPriceHistory, time-weighted median of {window.days} days",
-        as_of=window.end.date().isoformat(),
+        source=f"EC2 DescribeSpotPriceHistory, time-weighted median of {place.window.days} days",
+        as_of=place.as_of,
         p90_usd_per_hour=price.p90_usd_per_hour,
     )
 
 
-def _in_region(zones: set[str]) -> bool:
-    """Whether one of them is a zone of the region itself; a local zone's price is not the region's."""
-    return any(not is_local_zone(zone) for zone in zones)
+def _refused(name: str, place: _Place, reason: str, detail: str) -> RefusedOffer:
+    return RefusedOffer(name=name, region=place.region, reason=reason, detail=detail)
 
 
-def _refused(place: tuple[str, Market, str, str], reason: str, detail: str) -> RefusedOffer:
-    instance_type, market, region, zone = place
-    name = f"{instance_type}:{market.value}:{region}:{zone}"
-    return RefusedOffer(name=name, region=region, reason=reason, detail=detail)
+def _text(answer: Answer, key: str) -> str:
+    if not answer.get(key):
+        raise OperationError(
+            f"AWS sent a record without {key}: {sorted(answer)}. Nothing was written.", "Run it again."
+        )
+    return str(answer[key])

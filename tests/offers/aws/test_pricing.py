@@ -97,6 +97,7 @@ def malformed(make):
         "a-list": "[]",
         "no-product": broken(make, product=None),
         "no-attributes": broken(make, product={"sku": "X"}),
+        "no-terms": broken(make, terms=None),
         "terms-list": broken(make, terms={"OnDemand": []}),
         "term-text": broken(make, terms={"OnDemand": {"A": "0.80"}}),
         "no-dimensions": broken(make, terms={"OnDemand": {"A": {}}}),
@@ -110,8 +111,8 @@ def malformed(make):
 @pytest.mark.parametrize(
     "case",
     [
-        "not-json", "a-list", "no-product", "no-attributes", "terms-list", "term-text", "no-dimensions", "price-text",
-        "price-nan", "price-negative", "no-unit-price",
+        "not-json", "a-list", "no-product", "no-attributes", "no-terms", "terms-list", "term-text", "no-dimensions",
+        "price-text", "price-nan", "price-negative", "no-unit-price",
     ],
 )  # fmt: skip
 def test_what_is_no_price_list_is_an_error_and_never_an_empty_list(malformed, case):

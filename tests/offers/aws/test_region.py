@@ -221,6 +221,13 @@ def test_an_answer_that_is_cut_short_is_an_error(make, change, said):
         region_rows(read_region(make.aws([told]).connect, "us-east-1", FAMILIES, make.window), FAMILIES, make.window)
 
 
+def test_a_record_without_its_name_is_an_error(make):
+    told = make.region("us-east-1", [make.instance_type("g6.xlarge", L4)], [], [make.product("g6.xlarge")])
+    answers = read_region(make.aws([told]).connect, "us-east-1", FAMILIES, make.window)
+    with pytest.raises(OperationError, match=r"a record without ZoneId: \['ZoneName'\]"):
+        region_rows(replace(answers, zones=[{"ZoneName": "us-east-1a"}]), FAMILIES, make.window)
+
+
 def test_types_that_are_not_sold_as_spot_need_no_spot_price(rows, make):
     block = {**make.instance_type("p5e.48xlarge", ("H200", 8, 144384), 192), "SupportedUsageClasses": ["on-demand"]}
     found = rows(make.region("us-east-1", [block], [], [make.product("p5e.48xlarge", "60")]))
