@@ -37,9 +37,9 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 def read_price_csv(path: str | Path) -> PriceBook:
     """Read a CSV with the columns of `REQUIRED` (and `OPTIONAL`); prices in USD per hour.
 
-    A file that `offers refresh` wrote is read too. A blank price means "not offered". Malformed input is an `InputError`
-    that names file, line and field; implausible but well-formed rows become refusals of the book. A price's date is the
-    one in its `Source`, else "unknown".
+    A file that `offers refresh` wrote is read too. A blank price means "not offered". Malformed input is an
+    `InputError` that names file, line and field; implausible but well-formed rows become refusals of the book. A
+    price's date is the one in its `Source`, else "unknown".
     """
     path = Path(path)
     try:
