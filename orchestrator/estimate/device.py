@@ -1,7 +1,11 @@
 """A device: what one copy of a model computes on, a group of accelerators of one instance or a whole CPU machine."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
+import numpy as np
+
+from orchestrator.estimate.column import Column, Flags
 from orchestrator.model.card import Dtype
 from orchestrator.model.offer import InstanceType, Interconnect
 
@@ -27,20 +31,21 @@ Assumptions."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """Rates and memory of one device at one compute precision.
+    """Rates and memory of one device at one compute precision, or columns of them.
 
-    `tflops` is the peak in TFLOP/s at `dtype` after tensor-parallel losses (on a CPU: what is really reached, see
-    CPU_EFFICIENCY), `bandwidth_gb_per_s` the memory bandwidth in GB/s (1e9) after the same losses, `memory_gib` the
-    sum of the accelerators' memory (of the host for a CPU) in GiB. `count` is how many such devices one instance has.
+    `value_bytes` is the size of a computed value, `tflops` the peak in TFLOP/s at that precision after
+    tensor-parallel losses (on a CPU: what is really reached, see CPU_EFFICIENCY), `bandwidth_gb_per_s` the memory
+    bandwidth in GB/s (1e9) after the same losses, `memory_gib` the sum of the accelerators' memory (of the host for a
+    CPU) in GiB. `count` is how many such devices one instance has.
     """
 
-    dtype: Dtype
-    is_cpu: bool
-    tensor: int
-    count: int
-    memory_gib: float
-    tflops: float
-    bandwidth_gb_per_s: float
+    value_bytes: Column
+    is_cpu: Flags
+    tensor: Column
+    count: Column
+    memory_gib: Column
+    tflops: Column
+    bandwidth_gb_per_s: Column
 
 
 def peak_tflops(instance: InstanceType, dtype: Dtype) -> float:
@@ -66,7 +71,7 @@ def device(instance: InstanceType, dtype: Dtype, tensor: int = 1) -> Device:
     rate = peak_tflops(instance, dtype)
     if instance.accelerator is None:
         return Device(
-            dtype=dtype,
+            value_bytes=dtype.bytes_per_value,
             is_cpu=True,
             tensor=1,
             count=1,
@@ -76,7 +81,7 @@ def device(instance: InstanceType, dtype: Dtype, tensor: int = 1) -> Device:
         )
     kept = TENSOR_EFFICIENCY[instance.interconnect].get(tensor, 0.0)
     return Device(
-        dtype=dtype,
+        value_bytes=dtype.bytes_per_value,
         is_cpu=False,
         tensor=tensor,
         count=instance.accelerators // tensor,
@@ -84,6 +89,23 @@ def device(instance: InstanceType, dtype: Dtype, tensor: int = 1) -> Device:
         tflops=rate * tensor * kept,
         bandwidth_gb_per_s=instance.accelerator.memory_bandwidth_gb_per_s * tensor * kept,
     )
+
+
+KINDS = {"is_cpu": bool}
+
+
+def stacked(devices: Sequence[Device], shape: tuple[int, ...]) -> Device:
+    """Devices as columns of `shape`, in row-major order."""
+    columns = {
+        field.name: np.array([getattr(each, field.name) for each in devices], dtype=KINDS.get(field.name, float))
+        for field in fields(Device)
+    }
+    return Device(**{name: column.reshape(shape) for name, column in columns.items()})
+
+
+def sped_up(device: Device, factor: Column) -> Device:
+    """The device with all of its rates times `factor`, as measurements say of it."""
+    return replace(device, tflops=device.tflops * factor, bandwidth_gb_per_s=device.bandwidth_gb_per_s * factor)
 
 
 def inference_dtype(instance: InstanceType, stored: Dtype, wanted: Dtype | None) -> Dtype:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from orchestrator.estimate.column import Column
 from orchestrator.estimate.device import Device
 from orchestrator.estimate.generation import BANDWIDTH_UTILISATION, PREFILL_UTILISATION
 from orchestrator.estimate.memory import GIB, weights_gib
@@ -35,22 +38,22 @@ def request_flop(card: ModelCard, tokens: float) -> float:
     return 2.0 * blocks * tokens + 4.0 * card.layers * card.hidden_size * tokens**2
 
 
-def batch_s(encoder: Encoder, batch: int) -> float:
+def batch_s(encoder: Encoder, batch: Column) -> Column:
     """Seconds of one batch: max(FLOP / rate, weights / bandwidth) + overhead."""
     device = encoder.device
-    utilisation = 1.0 if device.is_cpu else PREFILL_UTILISATION
+    utilisation = np.where(device.is_cpu, 1.0, PREFILL_UTILISATION)
     compute_s = batch * request_flop(encoder.card, encoder.tokens) / (device.tflops * 1e12 * utilisation)
-    weights_bytes = weights_gib(encoder.card, device.dtype) * GIB
+    weights_bytes = weights_gib(encoder.card, device.value_bytes) * GIB
     traffic_s = weights_bytes / (device.bandwidth_gb_per_s * 1e9 * BANDWIDTH_UTILISATION)
-    return max(compute_s, traffic_s) + BATCH_OVERHEAD_S
+    return np.maximum(compute_s, traffic_s) + BATCH_OVERHEAD_S
 
 
-def requests_per_s(encoder: Encoder, batch: int) -> float:
+def requests_per_s(encoder: Encoder, batch: Column) -> Column:
     """Throughput at a batch size. Two batches overlap, one computing while the other is prepared, so overhead is not
     added."""
-    return batch / max(batch_s(encoder, batch) - BATCH_OVERHEAD_S, BATCH_OVERHEAD_S / 2.0)
+    return batch / np.maximum(batch_s(encoder, batch) - BATCH_OVERHEAD_S, BATCH_OVERHEAD_S / 2.0)
 
 
-def latency_p99_s(encoder: Encoder, batch: int) -> float:
+def latency_p99_s(encoder: Encoder, batch: Column) -> Column:
     """99th percentile of a request's time, in seconds."""
     return LATENCY_BATCHES * batch_s(encoder, batch)

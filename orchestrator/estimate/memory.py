@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from orchestrator.estimate.column import Column
 from orchestrator.estimate.device import Device
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import Method
@@ -67,19 +70,24 @@ class TrainingNeed:
     lora_rank: int
 
 
-def weights_gib(card: ModelCard, dtype: Dtype) -> float:
-    """Parameters x bytes x quantisation overhead."""
-    return card.params * dtype.bytes_per_value * QUANTISATION_OVERHEAD.get(dtype, 1.0) / GIB
+def weight_bytes(dtype: Dtype) -> float:
+    """Bytes that a stored parameter takes: its value and its share of the quantisation's scales."""
+    return dtype.bytes_per_value * QUANTISATION_OVERHEAD.get(dtype, 1.0)
 
 
-def kv_bytes_per_token(card: ModelCard, dtype: Dtype) -> float:
-    """2 (key and value) x layers x KV heads x head size x bytes."""
-    return 2.0 * card.layers * card.kv_heads * card.head_dim * dtype.bytes_per_value
+def weights_gib(card: ModelCard, bytes_per_weight: Column) -> Column:
+    """Parameters x bytes of a stored parameter (`weight_bytes`)."""
+    return card.params * bytes_per_weight / GIB
 
 
-def kv_gib(card: ModelCard, dtype: Dtype, tokens: float) -> float:
+def kv_bytes_per_token(card: ModelCard, value_bytes: Column) -> Column:
+    """2 (key and value) x layers x KV heads x head size x bytes of a value."""
+    return 2.0 * card.layers * card.kv_heads * card.head_dim * value_bytes
+
+
+def kv_gib(card: ModelCard, value_bytes: Column, tokens: float) -> Column:
     """KV cache of so many tokens in flight."""
-    return kv_bytes_per_token(card, dtype) * tokens / GIB
+    return kv_bytes_per_token(card, value_bytes) * tokens / GIB
 
 
 def trained_params(need: TrainingNeed) -> float:
@@ -105,40 +113,42 @@ def activations_gib(need: TrainingNeed) -> float:
     return (kept + LOGITS_BYTES * tokens * vocabulary) / GIB
 
 
-def training_gib(need: TrainingNeed) -> float:
-    """Weights, gradients, optimizer state and activations of one process; every process holds a whole copy.
+def training_gib(need: TrainingNeed, shards: Column = 1.0) -> Column:
+    """Weights, gradients, optimizer state and activations of one process.
 
     full: 16 bytes a parameter, and with 16-bit precision a cast copy of one layer, which the activations cover.
     lora: frozen weights at the training precision plus 16 bytes per adapter parameter.
+    Under data parallelism every process holds a whole copy (`shards` 1). FSDP (Zhao et al. 2023) splits all of it over
+    `shards` processes, each of which gathers two layers at a time (one computed, one fetched ahead).
     """
     states = trained_params(need) * OPTIMIZER_BYTES / GIB
-    frozen = 0.0 if need.method is Method.FULL else weights_gib(need.card, need.precision)
-    return states + frozen + activations_gib(need)
+    frozen = 0.0 if need.method is Method.FULL else need.card.params * weight_bytes(need.precision) / GIB
+    layer = need.card.params / need.card.layers * need.precision.bytes_per_value / GIB
+    gathered = np.where(np.asarray(shards) > 1, 2.0 * layer, 0.0)
+    return (states + frozen) / shards + gathered + activations_gib(need)
 
 
-def sequences_at_once(need: TrainingNeed, room_gib: float) -> int:
+def sequences_at_once(need: TrainingNeed, room_gib: float, shards: int = 1) -> int:
     """Sequences that fit beside weights and optimizer state; activations grow in proportion. 0 = not even one."""
     one_gib = activations_gib(need)
-    return max(int((room_gib - (training_gib(need) - one_gib)) / one_gib), 0)
+    return max(int((room_gib - (float(training_gib(need, shards)) - one_gib)) / one_gib), 0)
 
 
-def training_room_gib(device: Device) -> float:
+def training_room_gib(device: Device) -> Column:
     """What a training process can use of a device."""
-    if device.is_cpu:
-        return max(device.memory_gib * CPU_MEMORY_SHARE - ENCODER_CPU_RESERVE_GIB, 0.0)
-    return max(device.memory_gib * (1.0 - FRAGMENTATION) - TRAIN_RESERVE_GIB, 0.0)
+    host_gib = device.memory_gib * CPU_MEMORY_SHARE - ENCODER_CPU_RESERVE_GIB
+    card_gib = device.memory_gib * (1.0 - FRAGMENTATION) - TRAIN_RESERVE_GIB
+    return np.maximum(np.where(device.is_cpu, host_gib, card_gib), 0.0)
 
 
-def engine_room_gib(device: Device, utilization: float) -> float:
+def engine_room_gib(device: Device, utilization: float) -> Column:
     """What weights and KV cache can use: the engine's share (`gpu-memory-utilization`) less its reserve on each
     accelerator."""
-    if device.is_cpu:
-        return max(device.memory_gib * CPU_MEMORY_SHARE - CPU_RESERVE_GIB, 0.0)
-    return max(device.memory_gib * utilization - ENGINE_RESERVE_GIB * device.tensor, 0.0)
+    host_gib = device.memory_gib * CPU_MEMORY_SHARE - CPU_RESERVE_GIB
+    card_gib = device.memory_gib * utilization - ENGINE_RESERVE_GIB * device.tensor
+    return np.maximum(np.where(device.is_cpu, host_gib, card_gib), 0.0)
 
 
-def encoder_room_gib(device: Device) -> float:
+def encoder_room_gib(device: Device) -> Column:
     """What an embedding model or classifier can use, without an engine."""
-    if device.is_cpu:
-        return max(device.memory_gib * CPU_MEMORY_SHARE - ENCODER_CPU_RESERVE_GIB, 0.0)
     return training_room_gib(device)

@@ -1,5 +1,10 @@
 """How long training takes: work in FLOP over the rate that devices reach together."""
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from orchestrator.estimate.column import Column, Flags
 from orchestrator.estimate.device import Device
 from orchestrator.model.card import ModelCard
 from orchestrator.model.job import Method
@@ -37,6 +42,11 @@ LORA_COMMUNICATION = 0.25
 """An adapter's gradients are about 1% of a full model's; latency and waiting for the slowest remain: a quarter of the
 loss."""
 
+FSDP_COMMUNICATION = 1.5
+"""FSDP gathers weights twice and scatters gradients once where data parallelism reduces gradients: 1.5 times the bytes
+(Zhao et al. 2023, "PyTorch FSDP")."""
+
+MOST_LOST = 0.9
 LARGE_PARAMS = 13e9
 
 
@@ -49,20 +59,39 @@ def training_flop(
     return tokens * (per_param * card.params + attention)
 
 
-def scaling_efficiency(instance: InstanceType, instances: int, method: Method, params: float) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """What joins the accelerators of instances, or columns of it: `inside` is the efficiency within one instance."""
+
+    accelerators: Column
+    inside: Column
+    pcie: Flags
+    efa: Flags
+
+
+def fabric(instance: InstanceType) -> Fabric:
+    """The fabric of one instance type."""
+    return Fabric(
+        accelerators=max(instance.accelerators, 1),
+        inside=INSIDE[instance.interconnect],
+        pcie=instance.interconnect is Interconnect.PCIE,
+        efa=instance.efa,
+    )
+
+
+def scaling_efficiency(
+    fabric: Fabric, instances: Column, method: Method, params: float, sharded: Flags = False
+) -> Column:
     """Share of the devices' summed rate that data parallelism keeps, in (0, 1]: inside an instance times between
-    instances."""
-    inside = INSIDE[instance.interconnect]
-    if params >= LARGE_PARAMS and instance.accelerators >= 8 and instance.interconnect is Interconnect.PCIE:
-        inside = LARGE_OVER_PCIE
-    between = 1.0
-    if instances > 1:
-        between = BETWEEN_EFA if instance.efa else BETWEEN_TCP
-    lost = 1.0 - inside * between
-    return 1.0 - lost * (LORA_COMMUNICATION if method is Method.LORA else 1.0)
+    instances; the loss grows by half when the model is sharded."""
+    large = params >= LARGE_PARAMS
+    inside = np.where(large & np.asarray(fabric.pcie) & (fabric.accelerators >= 8), LARGE_OVER_PCIE, fabric.inside)
+    between = np.where(np.asarray(instances) > 1, np.where(fabric.efa, BETWEEN_EFA, BETWEEN_TCP), 1.0)
+    lost = (1.0 - inside * between) * (LORA_COMMUNICATION if method is Method.LORA else 1.0)
+    return 1.0 - np.minimum(lost * np.where(sharded, FSDP_COMMUNICATION, 1.0), MOST_LOST)
 
 
-def training_s(flop: float, device: Device, devices: int, efficiency: float) -> float:
+def training_s(flop: float, device: Device, devices: Column, efficiency: Column) -> Column:
     """Seconds of pure training on `devices` devices: FLOP / (devices x TFLOP/s x MFU x scaling efficiency)."""
-    utilisation = 1.0 if device.is_cpu else MODEL_FLOP_UTILISATION
+    utilisation = np.where(device.is_cpu, 1.0, MODEL_FLOP_UTILISATION)
     return flop / (devices * device.tflops * 1e12 * utilisation * efficiency)

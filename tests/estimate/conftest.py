@@ -19,7 +19,12 @@ def llama_8b() -> ModelCard:
 
 
 @pytest.fixture
-def smollm2() -> ModelCard:
+def smollm2(smollm2_card) -> ModelCard:
+    return smollm2_card
+
+
+@pytest.fixture(scope="session")
+def smollm2_card() -> ModelCard:
     return card(
         "smollm2", params=134.5e6, layers=30, hidden_size=576, heads=9, kv_heads=3, head_dim=64, context_tokens=8192
     )

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.estimate import generation
-from orchestrator.estimate.device import device
+from orchestrator.estimate.device import device, stacked
 from orchestrator.estimate.generation import Generator, Workload
-from orchestrator.estimate.memory import engine_room_gib, weights_gib
+from orchestrator.estimate.memory import engine_room_gib, weight_bytes, weights_gib
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.offers.hardware import instance_types
 
@@ -16,8 +16,8 @@ CHAT = Workload(prompt_tokens=350, output_tokens=180)
 
 def generator(card: ModelCard, name: str, weights: Dtype = Dtype.BF16, tensor: int = 1) -> Generator:
     where = device(instance_types()[name], Dtype.BF16, tensor)
-    room_gib = engine_room_gib(where, 0.9) - weights_gib(card, weights)
-    return Generator(card=card, device=where, weights=weights, kv_room_gib=room_gib)
+    room_gib = engine_room_gib(where, 0.9) - weights_gib(card, weight_bytes(weights))
+    return Generator(card=card, device=where, bytes_per_weight=weight_bytes(weights), kv_room_gib=room_gib)
 
 
 def test_one_stream_of_an_8b_model_on_an_l4_is_bound_by_its_weights(llama_8b):
@@ -70,8 +70,20 @@ def test_more_at_once_is_more_throughput_and_more_latency(n, prompt, output, nam
         context_tokens=8192, dtype=Dtype.BF16,
     )  # fmt: skip
     where = device(instance_types()[name], Dtype.FP16)
-    found = Generator(card=card, device=where, weights=Dtype.FP16, kv_room_gib=4.0)
+    found = Generator(card=card, device=where, bytes_per_weight=2.0, kv_room_gib=4.0)
     load = Workload(prompt_tokens=prompt, output_tokens=output)
     for latency in (generation.itl_p99_s, generation.ttft_p99_s, generation.latency_p99_s):
         assert 0 < latency(found, load, n) <= latency(found, load, n + 1) * (1 + 1e-12)
     assert generation.requests_per_s(found, load, n + 1) >= generation.requests_per_s(found, load, n) * (1 - 1e-12)
+
+
+def test_columns_compute_what_single_machines_do(llama_8b):
+    names = ["g6.xlarge", "g5.xlarge", "g6e.xlarge", "c7i.16xlarge"]
+    devices = [device(instance_types()[name], Dtype.BF16) for name in names]
+    columns = Generator(card=llama_8b, device=stacked(devices, (4,)), bytes_per_weight=2.0, kv_room_gib=4.0)
+    for formula in (generation.step_s, generation.requests_per_s, generation.ttft_p99_s, generation.latency_p99_s):
+        alone = [
+            formula(Generator(card=llama_8b, device=each, bytes_per_weight=2.0, kv_room_gib=4.0), CHAT, 16)
+            for each in devices
+        ]
+        assert formula(columns, CHAT, 16) == pytest.approx(alone)

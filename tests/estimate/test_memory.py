@@ -17,6 +17,7 @@ from orchestrator.estimate.memory import (
     trained_params,
     training_gib,
     training_room_gib,
+    weight_bytes,
     weights_gib,
 )
 from orchestrator.model.card import Dtype, ModelCard
@@ -37,12 +38,12 @@ def need(card: ModelCard, **changes) -> TrainingNeed:
 )
 def test_weights_of_an_8b_model(llama_8b, dtype, gb):
     # Reported: fp16 16 GB, int8 8 GB, int4 4 GB (weights alone).
-    assert weights_gib(llama_8b, dtype) * 2**30 / 1e9 == pytest.approx(gb, rel=0.01)
+    assert weights_gib(llama_8b, weight_bytes(dtype)) * 2**30 / 1e9 == pytest.approx(gb, rel=0.01)
 
 
 def test_kv_cache_of_an_8b_model_is_128_kib_a_token(llama_8b):
-    assert kv_bytes_per_token(llama_8b, Dtype.BF16) == 2 * 32 * 8 * 128 * 2 == 131_072
-    assert kv_gib(llama_8b, Dtype.BF16, 8192) == pytest.approx(1.0)
+    assert kv_bytes_per_token(llama_8b, 2.0) == 2 * 32 * 8 * 128 * 2 == 131_072
+    assert kv_gib(llama_8b, 2.0, 8192) == pytest.approx(1.0)
 
 
 def test_lora_trains_about_half_a_percent(llama_8b):
@@ -81,6 +82,13 @@ def test_what_is_left_beside_the_weights_holds_sequences(llama_8b, machine):
     one = activations_gib(need(llama_8b))
     assert training_gib(need(llama_8b)) + (many - 1) * one <= training_room_gib(wide)
     assert sequences_at_once(need(llama_8b), 10.0) == 0
+
+
+def test_sharding_divides_states_and_gathers_two_layers(llama_8b):
+    full = need(llama_8b, method=Method.FULL)
+    activations, layers = activations_gib(full), 2 * 2 * 8.03e9 / 32 / 2**30
+    assert training_gib(full, 8) == pytest.approx(16 * 8.03e9 / 2**30 / 8 + layers + activations)
+    assert training_gib(full, 1) == pytest.approx(16 * 8.03e9 / 2**30 + activations)
 
 
 def test_engine_room_is_its_share_less_a_reserve_on_each_card(machine):

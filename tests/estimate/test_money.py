@@ -1,6 +1,6 @@
 """Money and interruptions."""
 
-from decimal import Decimal
+import math
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ def run(**changes) -> Interruptible:
 
 
 def test_an_hour_of_two_nodes():
-    assert money.usd(3600.0, Decimal("0.35"), 2) == Decimal("0.700000")
+    assert money.node_usd(3600.0, 0.35, 2) == pytest.approx(0.7)
 
 
 def test_no_interruptions_add_nothing():
@@ -35,8 +35,8 @@ def test_training_stops_for_every_node_and_batch_for_its_own():
     assert expected_s(run(nodes=8)) > expected_s(run(nodes=8, lockstep=False)) == expected_s(run())
 
 
-def test_no_progress_is_none_and_not_a_number():
-    assert expected_s(run(interruptions_per_hour=10.0)) is None
+def test_without_progress_there_is_no_number():
+    assert math.isnan(expected_s(run(interruptions_per_hour=10.0)))
 
 
 @given(
@@ -48,7 +48,7 @@ def test_no_progress_is_none_and_not_a_number():
 )
 def test_expected_time_is_never_below_the_work(rate, redo, restart, work, nodes):
     found = expected_s(run(interruptions_per_hour=rate, redo_s=redo, restart_s=restart, work_s=work, nodes=nodes))
-    assert found is None or work <= found < float("inf")
+    assert math.isnan(found) or work <= found < float("inf")
 
 
 def test_a_checkpoint_costs_storage_and_requests():
@@ -63,4 +63,25 @@ def test_egress_of_a_service():
 
 
 def test_a_new_node_boots_and_loads():
-    assert money.load_s(16.0) == 150.0 + 32.0
+    assert money.start_s(16.0, False) == 90.0 + 60.0 + 32.0
+    assert money.start_s(0.0, True) == 90.0 + 20.0
+
+
+def test_a_load_balancer_costs_hours_and_what_it_carries():
+    # 10 req/s x 500 tokens x 5 B = 90 MB an hour: requests count, 0.4 units.
+    found = money.balancer_usd_per_month(10.0, 500.0, 0.5)
+    assert found == pytest.approx(730 * (0.0225 * 0.5 + 0.008 * 0.4))
+    # 10 req/s x 10,000 tokens x 5 B = 1.8 GB an hour.
+    assert money.balancer_usd_per_month(10.0, 10_000.0, 0.0) == pytest.approx(730 * 0.008 * 1.8)
+
+
+@pytest.mark.parametrize(
+    ("same_zone", "same_region", "usd"), [(True, True, 0.0), (False, True, 2.0), (False, False, 2.0)]
+)
+def test_transfer_is_free_inside_a_zone(same_zone, same_region, usd):
+    assert money.transfer_usd(100.0, same_zone, same_region) == pytest.approx(usd)
+
+
+def test_an_image_is_stored_while_it_is_needed():
+    assert money.image_usd(False, money.SECONDS_PER_MONTH) == pytest.approx(0.6)
+    assert money.image_usd(True, money.SECONDS_PER_MONTH / 2) == pytest.approx(0.1)

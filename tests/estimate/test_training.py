@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.estimate.device import device
-from orchestrator.estimate.training import scaling_efficiency, training_flop, training_s
+from orchestrator.estimate.training import fabric, scaling_efficiency, training_flop, training_s
 from orchestrator.model.card import Dtype
 from orchestrator.model.job import Method
 
@@ -43,12 +43,18 @@ def test_cpu_losses_are_counted_once(machine):
     ids=["single", "8xA10G", "8xA10G-EFA-85%", "8xA10G-large-about-4", "nvlink", "tcp"],
 )
 def test_scaling_of_full_training(machine, name, instances, params, low, high):
-    assert low <= scaling_efficiency(machine(name), instances, Method.FULL, params) <= high
+    assert low <= scaling_efficiency(fabric(machine(name)), instances, Method.FULL, params) <= high
 
 
 @pytest.mark.parametrize("name", ["g5.xlarge", "g5.48xlarge", "p4d.24xlarge"])
 def test_efficiency_falls_with_instances_and_lora_loses_less(machine, name):
-    found = [scaling_efficiency(machine(name), n, Method.FULL, 8e9) for n in (1, 2)]
-    lora = [scaling_efficiency(machine(name), n, Method.LORA, 8e9) for n in (1, 2)]
+    found = [scaling_efficiency(fabric(machine(name)), n, Method.FULL, 8e9) for n in (1, 2)]
+    lora = [scaling_efficiency(fabric(machine(name)), n, Method.LORA, 8e9) for n in (1, 2)]
     assert 0 < found[1] < found[0] <= 1.0
     assert all(less <= more <= 1.0 for less, more in zip(found, lora, strict=True))
+
+
+def test_sharding_communicates_half_as_much_again(machine):
+    joined = fabric(machine("g5.48xlarge"))
+    whole, sharded = (scaling_efficiency(joined, 2, Method.FULL, 8e9, flag) for flag in (False, True))
+    assert 1 - sharded == pytest.approx(1.5 * (1 - whole))
