@@ -43,6 +43,8 @@ def cluster_spec(written: Cluster, base_dir: Path) -> ClusterSpec:
         budget_usd_per_hour=written.budget,
         max_workers=written.max_workers,
         quotas=tuple(sorted(written.quotas.items())),
+        engineer_usd_per_hour=written.engineer.cost if written.engineer else None,
+        engineer_share=written.engineer.share if written.engineer else 0.0,
     )
 
 
@@ -84,6 +86,8 @@ def train_job(name: str, job: train.Train, card: ModelCard, cluster: ClusterSpec
         prompt_column=job.prompt_column,
         completion_column=job.completion_column,
         heldout=location.absolute(job.heldout, base_dir) if job.heldout else None,
+        data_location=job.data_location,
+        data_gb=job.data_size,
     )
 
 
@@ -116,6 +120,8 @@ def batch_job(name: str, job: batch.Batch, card: ModelCard, cluster: ClusterSpec
         quantization=job.quantization.weights if job.quantization else None,
         max_accuracy_drop=job.quantization.max_accuracy_drop if job.quantization else None,
         engine=_engine(job.engine),
+        data_location=job.data_location,
+        data_gb=job.data_size,
     )
 
 

@@ -71,6 +71,7 @@ UsdPerDay = Annotated[
 ]
 Percent = Annotated[float, reader(quantity.percent_fraction), _text_schema(rf"^{_NUMBER}\s*%$", "2%")]
 Fraction = Annotated[float, reader(quantity.fraction), _number_or_text(rf"^{_NUMBER}\s*%$", "0.9")]
+Size = Annotated[float, reader(quantity.size_gb), _text_schema(rf"^{_NUMBER}\s*[MGT]i?B$", "80GiB")]
 Count = Annotated[float, reader(quantity.count), _number_or_text(rf"^{_NUMBER}\s*[kMBGT]?$", "40M")]
 WholeCount = Annotated[float, reader(quantity.whole_count), _number_or_text(rf"^{_NUMBER}\s*[kMBGT]?$", "40M")]
 Clock = Annotated[str, reader(quantity.clock), _text_schema(r"^([01]?[0-9]|2[0-3]):[0-5][0-9]$", "06:00")]

@@ -22,6 +22,11 @@ _PERIODS = {"h": "h", "hr": "h", "hour": "h", "d": "day", "day": "day"}
 _PERCENT = re.compile(rf"({_NUMBER})\s*%")
 _COUNT = re.compile(rf"({_NUMBER})\s*([A-Za-z]?)")
 _COUNT_UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9, "G": 10**9, "T": 10**12}
+_SIZE = re.compile(rf"({_NUMBER})\s*([A-Za-z]+)")
+_SIZE_UNITS_GB = {
+    "MB": Decimal("1e-3"), "GB": Decimal(1), "TB": Decimal("1e3"),
+    "MiB": Decimal(2**20) / 10**9, "GiB": Decimal(2**30) / 10**9, "TiB": Decimal(2**40) / 10**9,
+}  # fmt: skip
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
 
@@ -98,6 +103,22 @@ def _within_one(part: float, given: str) -> float:
     if not 0 < part <= 1:
         raise QuantityError(f"must be above 0 and at most 1 (100%), not {given}")
     return part
+
+
+def size_gb(value: object) -> float:
+    """GB (1e9 bytes) of `500MB`, `80GiB` or `1.5TB`; more than none."""
+    if _is_number(value):
+        raise QuantityError(f"needs a unit (MB, GB, TB, MiB, GiB or TiB), not the bare number {value}")
+    text = _text(value, "a size such as 80GiB").strip()
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise QuantityError(f"must be a size such as 500MB, 80GiB or 1.5TB, not {shown(value)}")
+    if match[2] not in _SIZE_UNITS_GB:
+        meant = {unit.lower(): unit for unit in _SIZE_UNITS_GB}.get(match[2].lower(), nearest(match[2], _SIZE_UNITS_GB))
+        raise QuantityError(
+            f"unknown unit {match[2]}; use MB, GB, TB, MiB, GiB or TiB", f"{match[1]}{meant}" if meant else None
+        )
+    return _positive(float(Decimal(match[1]) * _SIZE_UNITS_GB[match[2]]), text)
 
 
 def count(value: object) -> float:

@@ -12,6 +12,7 @@ MARKER = "<!-- From here on made from the schema: python -m orchestrator.catalog
 _HEADINGS = {
     "Document": "The file",
     "Cluster": "`cluster`",
+    "Engineer": "`cluster.engineer`",
     "Card": "`models.NAME`",
     "Train": "`jobs.NAME` of kind `train`",
     "Checkpoint": "`checkpoint` of a train job",

@@ -18,7 +18,8 @@ class Provider(StrEnum):
 class ClusterSpec:
     """The one cluster.
 
-    `storage` is an absolute path or s3:// URI; quotas are vCPUs by "FAMILY-market", absent = unlimited.
+    `storage` is an absolute path or s3:// URI; quotas are vCPUs by "FAMILY-market", absent = unlimited. With
+    `engineer_usd_per_hour`, `engineer_share` (0 to 1) of the time that a run takes is counted as somebody's.
     """
 
     provider: Provider
@@ -27,6 +28,8 @@ class ClusterSpec:
     budget_usd_per_hour: Decimal | None
     max_workers: int
     quotas: tuple[tuple[str, int], ...] = ()
+    engineer_usd_per_hour: Decimal | None = None
+    engineer_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

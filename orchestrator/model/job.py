@@ -82,6 +82,7 @@ class CheckpointRule:
 class TrainJob(Common):
     """A fine-tune. `tokens` is per epoch, None = measured from the data; `min_instances..max_instances` nodes.
 
+    `data_location` is the region or zone id that holds the data, of `data_gb` GB (1e9 bytes); None = where it runs.
     `heldout` is data on which accuracy is measured before and after, None = `heldout.parquet` beside `data`, if any.
     """
 
@@ -107,6 +108,8 @@ class TrainJob(Common):
     prompt_column: str
     completion_column: str
     heldout: str | None = None
+    data_location: str | None = None
+    data_gb: float | None = None
 
     @property
     def kind(self) -> Kind:
@@ -140,7 +143,7 @@ class Engine:
 class BatchJob(Common):
     """Batch inference: every input row with an id becomes one output row.
 
-    `window_s` = seconds from the scheduled start to `done_by`.
+    `window_s` = seconds from the scheduled start to `done_by`. `data_location` and `data_gb` as in TrainJob.
     """
 
     model: ModelCard
@@ -158,6 +161,8 @@ class BatchJob(Common):
     quantization: Dtype | None
     engine: Engine
     max_accuracy_drop: float | None = None
+    data_location: str | None = None
+    data_gb: float | None = None
 
     @property
     def kind(self) -> Kind:

@@ -47,7 +47,8 @@ class Choice:
     """One way to run a job. `instances` of a service is the expected mean; `usd_per_hour` is for all of them.
 
     `expected_usd` and `expected_seconds` are per run for training and batch, per 730-hour month for a service;
-    `costs` (name → USD, sorted by name) sums to `expected_usd`.
+    `costs` (name → USD, sorted by name) sums to `expected_usd`. `device_seconds` is the pure work of a run, summed over
+    copies of the model, 0 for a service: what a finished run is measured against.
     """
 
     offer: str
@@ -64,6 +65,7 @@ class Choice:
     expected_seconds: float
     costs: tuple[tuple[str, Decimal], ...]
     basis: Basis
+    device_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +84,16 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """The answer for one model on hardware: `candidates` are ranked best first and begin with `chosen`."""
+    """The answer for one model on hardware.
+
+    `candidates` are ranked best first and begin with `chosen`: at most ten, the cheapest on-demand one among them.
+    `suitable` names all offers that suit, in the same order.
+    """
 
     status: Status
     chosen: Choice | None
     candidates: tuple[Choice, ...]
+    suitable: tuple[str, ...]
     rejections: tuple[Rejection, ...]
 
 

@@ -11,6 +11,7 @@ from orchestrator.catalog.field_types import (
     Duration,
     Instances,
     Section,
+    Size,
     Span,
     Text,
     WholeCount,
@@ -19,7 +20,7 @@ from orchestrator.catalog.field_types import (
     setting,
     words,
 )
-from orchestrator.catalog.schema.common import Engine, Job, LifecycleChoice, ModelRef, Quantization
+from orchestrator.catalog.schema.common import Engine, Job, LifecycleChoice, ModelRef, Place, Quantization
 from orchestrator.catalog.template import template
 from orchestrator.catalog.window import cron, timezone
 from orchestrator.model.job import Lifecycle
@@ -71,6 +72,12 @@ class Batch(Job):
     instances: Instances = setting(
         Span(), "Number of instances at most, or `{min, max}`.", otherwise="up to `cluster.max_workers`"
     )
+    data_location: Place | None = setting(
+        None,
+        "Region or zone id that holds the input, such as `us-west-2` or `use1-az4`; what reading it costs is counted.",
+        otherwise="beside the machines",
+    )
+    data_size: Size | None = setting(None, "Size of the input.", otherwise="not counted")
     lifecycle: LifecycleChoice = setting(Lifecycle.SPOT, "`spot`, `on-demand`, or `auto`: the window decides.")
     max_duration: Duration | None = setting(None, "A run is stopped after so long.", otherwise="no limit")
     quantization: Quantization | None = setting(None, "Quantised weights.", otherwise="none")

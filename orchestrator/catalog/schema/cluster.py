@@ -5,7 +5,17 @@ from typing import Annotated
 
 from pydantic import Field, WithJsonSchema
 
-from orchestrator.catalog.field_types import Location, Positive, Section, UsdPerHour, choice, reader, required, setting
+from orchestrator.catalog.field_types import (
+    Location,
+    Percent,
+    Positive,
+    Section,
+    UsdPerHour,
+    choice,
+    reader,
+    required,
+    setting,
+)
 from orchestrator.catalog.quantity import QuantityError, alternatives, shown
 from orchestrator.catalog.suggest import nearest
 from orchestrator.model.catalog import Provider
@@ -50,6 +60,13 @@ QuotaKey = Annotated[str, reader(_quota_key), WithJsonSchema({"type": "string", 
 Vcpus = Annotated[int, Field(ge=0, le=10**7)]
 
 
+class Engineer(Section):
+    """What people's time costs while a run goes on."""
+
+    cost: UsdPerHour = required("Somebody's time, such as `$180/h`.")
+    share: Percent = setting(0.1, "Part of a run's time that somebody spends on it.", otherwise="`10%`")
+
+
 class Cluster(Section):
     """The one Ray cluster, in one region."""
 
@@ -66,4 +83,9 @@ class Cluster(Section):
         {},
         "vCPUs you may run, by EC2 quota family and market, such as `G-spot: 192`.",
         otherwise="unlimited where absent",
+    )
+    engineer: Engineer | None = setting(
+        None,
+        "Counts people's time as a cost of runs, so that faster ones gain.",
+        otherwise="not counted",
     )

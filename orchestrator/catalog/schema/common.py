@@ -20,6 +20,9 @@ from orchestrator.model.card import Dtype
 from orchestrator.model.job import JobClass, Lifecycle
 
 ModelRef = Text
+Place = Annotated[str, Field(pattern=r"^[a-z]{2,5}[a-z0-9]*(-[a-z0-9]+)+$")]
+"""A region or a zone id."""
+
 Priority = Annotated[int, Field(ge=-(10**6), le=10**6)]
 LifecycleChoice = choice(Lifecycle)
 

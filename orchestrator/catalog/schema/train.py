@@ -10,6 +10,7 @@ from orchestrator.catalog.field_types import (
     Location,
     Positive,
     Section,
+    Size,
     Span,
     Text,
     WholeCount,
@@ -18,7 +19,7 @@ from orchestrator.catalog.field_types import (
     setting,
     words,
 )
-from orchestrator.catalog.schema.common import Job, LifecycleChoice, ModelRef
+from orchestrator.catalog.schema.common import Job, LifecycleChoice, ModelRef, Place
 from orchestrator.model.card import Dtype
 from orchestrator.model.job import Lifecycle, Method
 
@@ -77,6 +78,12 @@ class Train(Job):
         "Number of instances, or `{min, max}`; one type, never mixed.",
         otherwise="`1`; without `max`: `min`",
     )
+    data_location: Place | None = setting(
+        None,
+        "Region or zone id that holds the data, such as `us-west-2` or `use1-az4`; what reading it costs is counted.",
+        otherwise="beside the machines",
+    )
+    data_size: Size | None = setting(None, "Size of that data.", otherwise="not counted")
     lifecycle: LifecycleChoice = setting(Lifecycle.AUTO, "`spot`, `on-demand`, or `auto`: the deadline decides.")
     max_duration: Duration | None = setting(None, "A run is stopped after so long.", otherwise="no limit")
     deadline: Duration | None = setting(None, "A run must be done so long after its submission.", otherwise="none")
