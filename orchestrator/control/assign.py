@@ -8,7 +8,7 @@ from orchestrator.model.job import Job, TrainJob
 from orchestrator.model.node import ANY_ZONE
 from orchestrator.model.offer import Offer
 from orchestrator.model.plan import Choice, Rejection, Status
-from orchestrator.placement import micro_batch
+from orchestrator.placement import micro_batch, shards
 
 
 class RefusedError(OperationError):
@@ -46,7 +46,7 @@ def assign(planned: Planned, job: Job, offer_name: str, *, run_id: str, attempt:
         output_model=f"{storage.rstrip('/')}/models/{job.name}/{run_id}" if isinstance(job, TrainJob) else "",
         emulated=planned.emulated,
         date=date,
-        micro_batch=micro_batch(job, offer.instance) if isinstance(job, TrainJob) else 0,
+        micro_batch=_micro_batch(job, offer, choice) if isinstance(job, TrainJob) else 0,
     )
 
 
@@ -72,6 +72,17 @@ def _workers(job: Job, choice: Choice) -> tuple[int, int]:
         return 0, instances
     per_worker = 1 if isinstance(job, TrainJob) else choice.parallelism.tensor
     return per_worker, max(1, instances * choice.accelerators_per_instance // per_worker)
+
+
+def _micro_batch(job: TrainJob, offer: Offer, choice: Choice) -> int:
+    """Sequences a worker computes at once; RefusedError where the plan splits the model over several workers."""
+    instances = max(1, round(choice.instances))
+    if shards(job, offer.instance, instances) > 1:
+        raise RefusedError(
+            f"{job.name} fits {choice.instance_type} only split over its accelerators, which training does not do yet.",
+            "Use method: lora, or name accelerators with more memory.",
+        )
+    return micro_batch(job, offer.instance, instances)
 
 
 def _cpus(offer: Offer, workers_per_instance: int) -> int:

@@ -7,6 +7,6 @@ real thing.
 from orchestrator.placement.explain import explain
 from orchestrator.placement.place import place
 from orchestrator.placement.render import plan_as_dict
-from orchestrator.placement.training import micro_batch
+from orchestrator.placement.training import micro_batch, shards
 
-__all__ = ["explain", "micro_batch", "place", "plan_as_dict"]
+__all__ = ["explain", "micro_batch", "place", "plan_as_dict", "shards"]

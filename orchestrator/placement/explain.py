@@ -1,13 +1,16 @@
 """A placement in words: what was chosen and why, what came next, and why the rest was not."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from orchestrator.model.job import Kind
-from orchestrator.model.plan import Choice, JobPlan, Placement, Rejection
+from orchestrator.model.offer import Market
+from orchestrator.model.plan import Choice, JobPlan, Placement, Pool, Rejection
 
 SHOWN_CANDIDATES = 3
 SHOWN_REASONS = 3
 SHOWN_OFFERS = 3
+PAID_BY_THE_HOUR = frozenset({"compute", "startup", "interruptions", "cold-starts"})
 
 REASONS = {
     "accelerator": "the job asks for another accelerator",
@@ -18,7 +21,10 @@ REASONS = {
     "fractional-accelerator": "a part of an accelerator cannot be scheduled yet",
     "hardware-mismatch": "the price list contradicts the hardware table",
     "implausible-price": "the price cannot be right",
+    "interconnect": "too large a model to train over this network",
     "interruptions": "interrupted more often than it can make progress",
+    "large-accelerator": "a larger accelerator than the model needs, and dearer",
+    "left-out": "left out on request",
     "local-zone": "in a local zone, away from the region's network and storage",
     "market": "the job's lifecycle or latency objective rules this market out",
     "max-duration": "longer than the job may run",
@@ -27,6 +33,7 @@ REASONS = {
     "max-workers": "more nodes than the cluster may have",
     "memory": "does not fit in memory",
     "needs-accelerator": "too large a model for a CPU machine",
+    "more-than-one-accelerator": "one accelerator is enough, and cheaper",
     "no-on-demand-price": "no on-demand price to compare the spot price with",
     "other-region": "in another region",
     "precision": "the hardware lacks the precision",
@@ -34,8 +41,11 @@ REASONS = {
     "slo-itl": "tokens come too slowly for the objective",
     "slo-latency": "requests take too long for the objective",
     "slo-ttft": "the first token comes too late for the objective",
+    "spot-base": "a single replica with a promised latency runs on-demand",
     "spot-not-cheaper": "spot is not below on-demand",
+    "spot-pools": "losing a spot pool would take the service down",
     "tensor-parallel": "the model's heads cannot be split over this instance",
+    "unfilled-accelerators": "too few rows to fill the accelerators, and dearer",
     "unknown-hardware": "the hardware table does not know it",
     "window": "too slow for the window",
     "zero-price": "the price list gives no price above zero",
@@ -54,13 +64,24 @@ def explain(job: JobPlan) -> str:
 
 
 def describe(choice: Choice) -> str:
-    """One line: "2 x g6.xlarge (L4) spot in use1-az4"."""
+    """One line: "2 x g6.xlarge (L4) spot in use1-az4", or "4 x g6.xlarge (L4): 1 on-demand, 3 spot in 3 zones"."""
     hardware = choice.instance_type
     if choice.accelerator:
         count = f"{choice.accelerators_per_instance} x " if choice.accelerators_per_instance > 1 else ""
         hardware += f" ({count}{choice.accelerator})"
+    if len(choice.pools) > 1:
+        return f"{choice.instances:g} x {hardware}: {_markets(choice.pools)}"
     where = "" if choice.zone == "*" else f" in {choice.zone}"
     return f"{choice.instances:g} x {hardware} {choice.market.value}{where}"
+
+
+def _markets(pools: tuple[Pool, ...]) -> str:
+    said = []
+    for market in dict.fromkeys(pool.market for pool in pools):
+        mine = [pool for pool in pools if pool.market is market]
+        zones = f" in {len(mine)} zones" if len(mine) > 1 else ""
+        said.append(f"{sum(pool.instances for pool in mine):g} {market.value}{zones}")
+    return ", ".join(said)
 
 
 def summary(placement: Placement) -> str:
@@ -105,7 +126,7 @@ def _placement(placement: Placement, kind: Kind) -> Iterator[str]:
         yield "no offer suits:" if placement.rejections else "no offers"
     else:
         yield from _chosen(chosen, kind)
-        yield from _runners_up(chosen, placement.candidates)
+        yield from _runners_up(placement, chosen)
     if placement.rejections:
         yield "not possible:"
         yield from (f"  {line}" for line in map(_rejected, placement.rejections))
@@ -114,6 +135,8 @@ def _placement(placement: Placement, kind: Kind) -> Iterator[str]:
 def _chosen(choice: Choice, kind: Kind) -> Iterator[str]:
     per = "a month" if kind is Kind.SERVE else f"a run of {duration(choice.expected_seconds)}"
     yield f"chosen: {describe(choice)}, {choice.usd_per_hour:.4f} USD/h, {choice.expected_usd:.2f} USD {per}"
+    if len(choice.pools) > 1:
+        yield "pools: " + ", ".join(f"{pool.instances:g} x {pool.offer}" for pool in choice.pools)
     costs = ", ".join(f"{name} {usd:.2f}" for name, usd in choice.costs)
     yield f"cost in USD: {costs} (estimated by {choice.basis.value})"
     degrees = choice.parallelism
@@ -127,21 +150,52 @@ def _chosen(choice: Choice, kind: Kind) -> Iterator[str]:
     yield f"parallelism: {degrees.data} {'copies' if degrees.data > 1 else 'copy'} of the model, each on {each}"
 
 
-def _runners_up(chosen: Choice, candidates: tuple[Choice, ...]) -> Iterator[str]:
-    cheaper = [other for other in candidates if other.expected_usd < chosen.expected_usd]
-    others = [other for other in candidates[1:] if other not in cheaper]
+def _runners_up(placement: Placement, chosen: Choice) -> Iterator[str]:
+    """What is cheaper but does not fit, the next other hardware with what would make it cheapest, other zones."""
+    others = placement.candidates[1:]
+    cheaper = [other for other in others if other.expected_usd < chosen.expected_usd]
     if cheaper:
         yield "cheaper, but they do not fit beside the other jobs:"
         yield from (f"  {_compared(other, chosen)}" for other in cheaper[:SHOWN_CANDIDATES])
-    if others:
-        yield f"next best of {len(others)}:"
-        yield from (f"  {_compared(other, chosen)}" for other in others[:SHOWN_CANDIDATES])
-    if len(candidates) == 1:
+    hardware: dict[tuple[str, Market], Choice] = {}
+    for other in others:
+        if other not in cheaper and (other.instance_type, other.market) != (chosen.instance_type, chosen.market):
+            hardware.setdefault((other.instance_type, other.market), other)
+    if hardware:
+        yield f"next best of {len(placement.suitable)} offers that suit:"
+        for other in list(hardware.values())[:SHOWN_CANDIDATES]:
+            yield f"  {_compared(other, chosen)}{_turning_point(other, chosen)}"
+    same = [other for other in others if (other.instance_type, other.market) == (chosen.instance_type, chosen.market)]
+    if same:
+        shown = ", ".join(f"{other.zone} {_distance(other, chosen)}" for other in same[:SHOWN_CANDIDATES])
+        yield f"the same hardware elsewhere: {shown}"
+    if len(placement.suitable) == 1:
         yield "no other offer suits"
 
 
 def _compared(other: Choice, chosen: Choice) -> str:
-    return f"{describe(other)}: {other.expected_usd:.2f} USD ({_distance(other, chosen)})"
+    return f"{describe(other)}: {other.expected_usd:.2f} USD ({_distance(other, chosen)}{_why_dearer(other, chosen)})"
+
+
+def _why_dearer(other: Choice, chosen: Choice) -> str:
+    """How price and time differ: ", 1.8 times the price for 0.9 of the time"."""
+    if not chosen.usd_per_hour or other.expected_seconds == chosen.expected_seconds:
+        return ""
+    price = other.usd_per_hour / chosen.usd_per_hour
+    time = other.expected_seconds / chosen.expected_seconds
+    return f": {price:.2f} times the price an hour for {time:.2f} times the hours"
+
+
+def _turning_point(other: Choice, chosen: Choice) -> str:
+    """The price at which the other one would cost as much: only what is paid by the hour moves with it."""
+    by_the_hour = sum((usd for name, usd in other.costs if name in PAID_BY_THE_HOUR), Decimal(0))
+    if len(other.pools) > 1 or not by_the_hour:
+        return ""
+    price = other.usd_per_hour / Decimal(repr(other.instances))
+    cheapest_below = price * (chosen.expected_usd - (other.expected_usd - by_the_hour)) / by_the_hour
+    if cheapest_below <= 0:
+        return "; at no price cheapest"
+    return f"; cheapest below ${cheapest_below:.4g}/h (now ${price.normalize():f}/h)"
 
 
 def _rejected(rejection: Rejection) -> str:

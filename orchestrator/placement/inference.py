@@ -1,60 +1,86 @@
 """What batch and serving share: a model loaded by an engine on the accelerators of an instance."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
-from orchestrator.estimate.device import TENSOR_DEGREES, device, inference_dtype, peak_tflops
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.estimate.calibration import Calibration
+from orchestrator.estimate.device import TENSOR_DEGREES, sped_up
 from orchestrator.estimate.generation import Generator
-from orchestrator.estimate.memory import engine_room_gib, kv_gib, weights_gib
+from orchestrator.estimate.memory import engine_room_gib, kv_gib, weight_bytes, weights_gib
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import Engine
-from orchestrator.model.offer import InstanceType
-from orchestrator.placement.refusal import Refusal, figure
+from orchestrator.placement.hardware import Hardware
+from orchestrator.placement.verdict import Verdict
 
 MAX_NUM_SEQS = 128
 """Sequences in flight unless the catalog says otherwise."""
 
 
-def generators(
-    card: ModelCard, engine: Engine, quantization: Dtype | None, instance: InstanceType, longest_tokens: float
-) -> Iterator[Generator | Refusal]:
-    """The model on every tensor-parallel degree that the instance and the model's heads allow, or why not.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Engines:
+    """A model on every machine and tensor-parallel degree: (types, degrees). `degrees` marks those that the instance
+    and the model's heads allow; `verdicts` say why others cannot hold it."""
 
-    An engine starts only if one sequence of its longest length fits: that of the catalog, else the model's context.
-    """
-    compute = inference_dtype(instance, card.dtype, engine.dtype)
-    if peak_tflops(instance, compute) <= 0:
-        name = instance.accelerator.name if instance.accelerator else "this CPU"
-        yield Refusal(reason="precision", needed=compute.value, available=f"not on {name}")
-        return
-    stored = quantization or compute
+    generator: Generator
+    degrees: NDArray[np.bool_]
+    verdicts: tuple[Verdict, ...]
+    basis: NDArray[np.int8]
+
+
+def engines(
+    card: ModelCard,
+    engine: Engine,
+    quantization: Dtype | None,
+    hardware: Hardware,
+    longest_tokens: float,
+    calibration: Calibration,
+) -> Engines:
+    """An engine starts only if one sequence of its longest length fits: that of the catalog, else the model's
+    context."""
+    nominal, computed = hardware.for_inference(card.dtype, engine.dtype)
+    factor, basis = calibration.of(card, hardware.accelerator_names, "generate")
+    where = sped_up(nominal, factor[:, None])
+    stored = where.value_bytes if quantization is None else np.full_like(where.value_bytes, weight_bytes(quantization))
     sequence_tokens = max(engine.max_model_len or card.context_tokens, longest_tokens)
-    needed_gib = weights_gib(card, stored) + kv_gib(card, compute, sequence_tokens)
-    degrees = list(_degrees(card, engine, instance))
-    if not degrees:
-        wanted = engine.tensor_parallel_size
-        yield Refusal(
-            reason="tensor-parallel",
-            needed="a divisor of the heads" if wanted is None else wanted,
-            available=max(instance.accelerators, 1),
-            unit="accelerators of one instance",
-        )
-    for degree in degrees:
-        where = device(instance, compute, degree)
-        room_gib = engine_room_gib(where, engine.gpu_memory_utilization)
-        if needed_gib > room_gib:
-            yield Refusal(reason="memory", needed=figure(needed_gib), available=figure(room_gib), unit="GiB")
-            continue
-        yield Generator(card=card, device=where, weights=stored, kv_room_gib=room_gib - weights_gib(card, stored))
+    weights = weights_gib(card, stored)
+    needed_gib = weights + kv_gib(card, where.value_bytes, sequence_tokens)
+    room_gib = engine_room_gib(where, engine.gpu_memory_utilization)
+    degrees = _degrees(card, engine, hardware)
+    lacking = np.broadcast_to(np.isnan(where.tflops[:, :1]), degrees.shape)
+    wanted = engine.tensor_parallel_size
+    none = np.broadcast_to(~degrees.max(axis=1, keepdims=True), degrees.shape)
+    return Engines(
+        generator=Generator(card=card, device=where, bytes_per_weight=stored, kv_room_gib=room_gib - weights),
+        degrees=degrees,
+        verdicts=(
+            Verdict(
+                reason="precision",
+                broken=lacking,
+                needed=np.array([dtype.value for dtype in computed], dtype=object)[:, None],
+                available=hardware.lacking,
+            ),
+            Verdict(
+                reason="tensor-parallel",
+                broken=none,
+                needed="a divisor of the heads" if wanted is None else float(wanted),
+                available=hardware.accelerators[:, None],
+                unit="accelerators of one instance",
+            ),
+            Verdict(reason="memory", broken=needed_gib > room_gib, needed=needed_gib, available=room_gib, unit="GiB"),
+        ),
+        basis=basis,
+    )
 
 
-def _degrees(card: ModelCard, engine: Engine, instance: InstanceType) -> Iterator[int]:
+def _degrees(card: ModelCard, engine: Engine, hardware: Hardware) -> NDArray[np.bool_]:
     """Degrees inside one instance that divide the heads; a CPU machine is one device."""
     wanted = engine.tensor_parallel_size
-    if instance.accelerator is None:
-        if wanted in (None, 1):
-            yield 1
-        return
-    for degree in TENSOR_DEGREES if wanted is None else (wanted,):
-        fits = degree in TENSOR_DEGREES and degree <= instance.accelerators
-        if fits and card.heads % degree == 0 and card.kv_heads % degree == 0:
-            yield degree
+    divides = [
+        card.heads % degree == 0 and card.kv_heads % degree == 0 and wanted in (None, degree)
+        for degree in TENSOR_DEGREES
+    ]
+    fits = np.array(TENSOR_DEGREES)[None, :] <= hardware.accelerators[:, None]
+    allowed: NDArray[np.bool_] = fits & np.array(divides)[None, :]
+    return allowed

@@ -1,72 +1,77 @@
-"""Limits that jobs share: the cluster's budget, nodes and vCPU quotas, and what a candidate takes of them at its
-peak."""
+"""Limits that jobs share: the cluster's budget, nodes and vCPU quotas, and what candidates take of them at their
+peak. Amounts are whole numbers (millionths of a USD), so that sums are exact."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.model.catalog import ClusterSpec
 from orchestrator.model.offer import Offer
 from orchestrator.placement.refusal import BUDGET, QUOTA, WORKERS, Refusal, figure
+from orchestrator.placement.shelf import MICRO, Shelf, micro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most `capacity` of `unit` for everything that runs at once. `key` is unique; `reason` names it in
-    rejections."""
+    """At most `capacity` for everything that runs at once, in steps of 1/`scale` of `unit`. `reason` names it in
+    rejections, `quota` is the vCPU quota it is about ("g-spot"), else ""."""
 
-    key: str
     reason: str
-    capacity: Decimal
+    capacity: int
     unit: str
+    scale: int = 1
+    quota: str = ""
 
-
-Uses = Mapping[str, Decimal]
+    def refusal(self, needed: int, room: int) -> Refusal:
+        """Why so much does not go into the room that is left."""
+        return Refusal(
+            reason=self.reason,
+            needed=figure(needed / self.scale),
+            available=figure(max(room, 0) / self.scale),
+            unit=self.unit,
+        )
 
 
 def limits(cluster: ClusterSpec) -> tuple[Limit, ...]:
     """The cluster's limits; an absent one is no limit."""
-    found = [Limit(key=WORKERS, reason=WORKERS, capacity=Decimal(cluster.max_workers), unit="instances")]
+    found = [Limit(reason=WORKERS, capacity=cluster.max_workers, unit="instances")]
     if cluster.budget_usd_per_hour is not None:
-        found.append(Limit(key=BUDGET, reason=BUDGET, capacity=cluster.budget_usd_per_hour, unit="USD/h"))
+        capacity = micro(cluster.budget_usd_per_hour, up=False)
+        found.append(Limit(reason=BUDGET, capacity=capacity, unit="USD/h", scale=MICRO))
     for name, vcpus in sorted(cluster.quotas):
-        found.append(Limit(key=_quota_key(name), reason=QUOTA, capacity=Decimal(vcpus), unit=f"vCPU {name}"))
+        found.append(Limit(reason=QUOTA, capacity=vcpus, unit=f"vCPU {name}", quota=name.casefold()))
     return tuple(found)
 
 
-def uses(offer: Offer, peak_instances: int) -> dict[str, Decimal]:
-    """What so many instances of an offer take of every limit."""
-    return {
-        WORKERS: Decimal(peak_instances),
-        BUDGET: offer.price_usd_per_hour * peak_instances,
-        _quota_key(quota_name(offer)): Decimal(offer.instance.vcpus * peak_instances),
-    }
+def per_instance(shelf: Shelf, all_limits: tuple[Limit, ...]) -> NDArray[np.int64]:
+    """What one instance of each offer takes of each limit: (offers, limits)."""
+    columns = np.zeros((len(shelf.offers), len(all_limits)), dtype=np.int64)
+    names = np.array([quota_name(offer) for offer in shelf.offers], dtype=object)
+    for index, limit in enumerate(all_limits):
+        if limit.quota:
+            columns[:, index] = np.where(names == limit.quota, shelf.vcpus, 0)
+        else:
+            columns[:, index] = shelf.micro_price if limit.reason == BUDGET else 1
+    return columns
+
+
+def capacities(all_limits: tuple[Limit, ...]) -> NDArray[np.int64]:
+    """The limits' capacities: (limits,)."""
+    return np.array([limit.capacity for limit in all_limits], dtype=np.int64)
 
 
 def quota_name(offer: Offer) -> str:
-    """The vCPU quota an offer counts against: "G-spot"."""
-    return f"{offer.instance.quota_family}-{offer.market.value}"
+    """The vCPU quota an offer counts against, in lower case: "g-spot"."""
+    return f"{offer.instance.quota_family}-{offer.market.value}".casefold()
 
 
-def exceeded(wanted: Uses, taken: Uses, all_limits: tuple[Limit, ...]) -> Refusal | None:
-    """The first limit that `wanted` would break on top of what is `taken`, with the room that is left."""
-    for limit in all_limits:
-        need = wanted.get(limit.key, Decimal(0))
-        room = limit.capacity - taken.get(limit.key, Decimal(0))
+def exceeded(
+    wanted: NDArray[np.int64], taken: NDArray[np.int64], all_limits: tuple[Limit, ...]
+) -> tuple[Limit, int, int] | None:
+    """The first limit that `wanted` would break on top of what is `taken`, with the need and the room that is left."""
+    for index, limit in enumerate(all_limits):
+        need, room = int(wanted[index]), limit.capacity - int(taken[index])
         if need > room:
-            return Refusal(
-                reason=limit.reason, needed=figure(float(need)), available=figure(float(room)), unit=limit.unit
-            )
+            return limit, need, room
     return None
-
-
-def added(one: Uses, other: Uses) -> dict[str, Decimal]:
-    """Sum of two uses."""
-    total = dict(one)
-    for key, amount in other.items():
-        total[key] = total.get(key, Decimal(0)) + amount
-    return total
-
-
-def _quota_key(name: str) -> str:
-    return f"quota:{name.casefold()}"

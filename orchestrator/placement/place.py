@@ -1,119 +1,132 @@
 """`place`: from a catalog and a price book to a plan."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.estimate.calibration import Experience, learn
 from orchestrator.estimate.money import round_usd
-from orchestrator.model.catalog import Catalog, ClusterSpec
+from orchestrator.model.catalog import Catalog
 from orchestrator.model.instant import from_iso, to_iso
-from orchestrator.model.job import BatchJob, TrainJob
-from orchestrator.model.offer import Offer, PriceBook
-from orchestrator.model.plan import JobPlan, Placement, Plan, Status
-from orchestrator.placement import batch, serving, training
-from orchestrator.placement.candidate import Candidate, best
-from orchestrator.placement.frequency import starts_per_month
-from orchestrator.placement.limits import Limit, exceeded, limits
-from orchestrator.placement.refusal import Refusal, grouped
-from orchestrator.placement.solve import Demand, Solution, solve, taken
-from orchestrator.placement.suitable import other_region, unsuitable
+from orchestrator.model.offer import PriceBook
+from orchestrator.model.plan import Choice, JobPlan, Placement, Plan, Rejection, Status
+from orchestrator.placement.examine import Examined, examine
+from orchestrator.placement.limits import Limit, capacities, exceeded, limits, per_instance
+from orchestrator.placement.oversized import oversized
+from orchestrator.placement.refusal import Refusal, grouped, listed, merged
+from orchestrator.placement.runs import runs_per_month
+from orchestrator.placement.shelf import Shelf
+from orchestrator.placement.slots import slots
+from orchestrator.placement.solve import Demand, solve, taken
+from orchestrator.placement.verdict import Verdict
 from orchestrator.placement.warnings import warnings
 from orchestrator.placement.work import Work, works
 
-Refused = tuple[tuple[str, Refusal], ...]
+MOST_CANDIDATES = 10
+"""Fallbacks kept of each placement, the chosen one included."""
 
 
-def place(catalog: Catalog, book: PriceBook, now: str) -> Plan:
-    """The cheapest suitable hardware for every job, ranked by the job's expected cost; `now` is ISO 8601.
+def place(catalog: Catalog, book: PriceBook, now: str, experience: Sequence[Experience] = ()) -> Plan:
+    """The cheapest suitable hardware for every job, ranked by the job's expected cost.
 
-    Every offer and refused row of the book appears once for each piece of work: as a candidate or in a rejection.
+    `now` is ISO 8601, `experience` what the ledger learnt from runs on real hardware. Every offer and refused row of
+    the book appears once for each piece of work: among its `suitable` ones or in a rejection.
     """
     at = to_iso(from_iso(now))
     all_limits = limits(catalog.cluster)
+    shelf = Shelf(catalog.cluster, book)
+    each = per_instance(shelf, all_limits)
+    calibration = learn(experience)
     everything = works(catalog)
-    demands, refusals = [], []
-    for work in everything:
-        candidates, refused = _examine(work, catalog.cluster, book, all_limits, at)
-        demands.append(Demand(name=work.name, level=work.level, candidates=candidates))
-        refusals.append(refused)
-    solution = solve(demands, all_limits)
+    examined = [examine(work, shelf, each, all_limits, calibration, at) for work in everything]
+    demands = [
+        Demand(name=work.name, level=work.level, candidates=found.candidates)
+        for work, found in zip(everything, examined, strict=True)
+    ]
+    times = slots(everything, at)
+    solution = solve(demands, capacities(all_limits), times)
+    used = taken(demands, solution.chosen, times).max(axis=0) if demands else np.zeros(len(all_limits), dtype=np.int64)
+    out = _Out(barred=grouped(listed(shelf.barred)), used=used, limits=all_limits)
     placements = {
-        work.name: _placement(demand, refused, solution, chosen, all_limits)
-        for work, demand, refused, chosen in zip(everything, demands, refusals, solution.chosen, strict=True)
+        work.name: _placement(found, row, oversized(work, shelf, found.candidates, row) if row >= 0 else {}, out)
+        for work, found, row in zip(everything, examined, solution.chosen, strict=True)
     }
-    objective = solution.objective_usd
+    objective = _objective(everything, placements, at)
+    bound = min(round_usd(solution.lower_bound_usd), objective)
     return Plan(
         now=at,
         prices_as_of=book.as_of,
         mode=solution.mode,
-        lower_bound_usd=round_usd(solution.lower_bound_usd),
-        gap=float((objective - solution.lower_bound_usd) / solution.lower_bound_usd)
-        if solution.lower_bound_usd
-        else 0.0,
-        objective_usd_per_month=round_usd(objective),
+        lower_bound_usd=objective if solution.mode == "exact" else bound,
+        gap=float((objective - bound) / bound) if bound and solution.mode != "exact" else 0.0,
+        objective_usd_per_month=objective,
         warnings=warnings(catalog, book, at),
         jobs=_job_plans(everything, placements),
     )
 
 
-def _examine(
-    work: Work, cluster: ClusterSpec, book: PriceBook, all_limits: tuple[Limit, ...], now: str
-) -> tuple[tuple[Candidate, ...], Refused]:
-    """Candidates, cheapest first, and refusals by offer."""
-    candidates: list[Candidate] = []
-    refused: list[tuple[str, Refusal]] = []
-    job = work.job
-    runs = starts_per_month(job.schedule, now) if isinstance(job, BatchJob) else 1.0
-    for offer in book.offers:
-        found = unsuitable(offer, work, cluster) or best(_ways(work, offer, runs), all_limits)
-        if isinstance(found, Candidate):
-            candidates.append(found)
-        else:
-            refused.append((offer.name, found))
-    for row in book.refused:
-        elsewhere = row.region != cluster.region
-        refusal = other_region(cluster) if elsewhere else Refusal(reason=row.reason, needed=None, available=None)
-        refused.append((row.name, refusal))
-    return tuple(sorted(candidates, key=lambda candidate: candidate.rank)), tuple(refused)
+def _objective(everything: tuple[Work, ...], placements: dict[str, Placement], now: str) -> Decimal:
+    """USD a month of everything placed."""
+    total = Decimal(0)
+    for work in everything:
+        chosen = placements[work.name].chosen
+        if chosen is not None:
+            total += chosen.expected_usd * Decimal(repr(runs_per_month(work.job, now)))
+    return round_usd(total)
 
 
-def _ways(work: Work, offer: Offer, runs_per_month: float) -> Iterable[Candidate | Refusal]:
-    match work.job:
-        case TrainJob() as job:
-            return training.ways(job, offer)
-        case BatchJob() as job:
-            return batch.ways(job, offer, runs_per_month)
-        case job:
-            return serving.ways(work, job, offer)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Out:
+    """What rules offers out for every job: those barred, and what all chosen candidates take of the limits."""
+
+    barred: tuple[Rejection, ...]
+    used: NDArray[np.int64]
+    limits: tuple[Limit, ...]
 
 
-def _placement(
-    demand: Demand, refused: Refused, solution: Solution, chosen: Candidate | None, all_limits: tuple[Limit, ...]
-) -> Placement:
-    if chosen is None:
-        crowded_out = _crowded_out(demand.candidates, solution, all_limits)
-        return Placement(
-            status=Status.UNPLACEABLE, chosen=None, candidates=(), rejections=grouped((*refused, *crowded_out))
+def _placement(found: Examined, row: int, ruled_out: dict[int, Verdict], out: _Out) -> Placement:
+    candidates = found.candidates
+    if row < 0:
+        crowded = listed(
+            (name, _crowded_out(uses, out)) for name, uses in zip(candidates.names, candidates.uses, strict=True)
         )
-    ranked = (chosen, *(candidate for candidate in demand.candidates if candidate is not chosen))
+        return Placement(
+            status=Status.UNPLACEABLE,
+            chosen=None,
+            candidates=(),
+            suitable=(),
+            rejections=merged(grouped(*found.refused, crowded), out.barred),
+        )
+    ranked = [row, *(other for other in range(len(candidates)) if other != row and other not in ruled_out)]
+    oversize = listed((candidates.names[other], verdict.at(other)) for other, verdict in ruled_out.items())
     return Placement(
         status=Status.PLACED,
-        chosen=chosen.choice,
-        candidates=tuple(candidate.choice for candidate in ranked),
-        rejections=grouped(refused),
+        chosen=(chosen := candidates.choice(row)),
+        candidates=(chosen, *_fallbacks(found, ranked)),
+        suitable=tuple(candidates.names[ranked]),
+        rejections=merged(grouped(*found.refused, oversize), out.barred),
     )
 
 
-def _crowded_out(candidates: tuple[Candidate, ...], solution: Solution, all_limits: tuple[Limit, ...]) -> Refused:
-    """Why candidates that suit alone do not fit beside the chosen ones."""
-    total = taken(solution.chosen)
-    return tuple(
-        (
-            candidate.choice.offer,
-            exceeded(dict(candidate.uses), total, all_limits)
-            or Refusal(reason="crowded-out", needed="room beside more important jobs", available=None),
-        )
-        for candidate in candidates
-    )
+def _fallbacks(found: Examined, ranked: list[int]) -> list[Choice]:
+    """The next best candidates; the last place goes to the cheapest on-demand one, if no other has it: when spot is
+    out everywhere, that is where to go."""
+    shown = ranked[1:MOST_CANDIDATES]
+    on_demand = [row for row in ranked[1:] if ":on-demand:" in found.candidates.names[row]]
+    if on_demand and not set(on_demand) & {ranked[0], *shown}:
+        shown[-1] = on_demand[0]
+    return [found.candidates.choice(row) for row in shown]
+
+
+def _crowded_out(uses: NDArray[np.int64], out: _Out) -> Refusal:
+    """Why a candidate that suits alone does not fit beside the chosen ones."""
+    limit = exceeded(uses, out.used, out.limits)
+    if limit is None:
+        return Refusal(reason="crowded-out", needed="room beside more important jobs", available=None)
+    return limit[0].refusal(limit[1], limit[2])
 
 
 def _job_plans(everything: tuple[Work, ...], placements: dict[str, Placement]) -> tuple[JobPlan, ...]:
@@ -132,7 +145,7 @@ def _job_plan(parts: list[Work], placements: dict[str, Placement]) -> JobPlan:
     else:
         placed = len(chosen)
         status = Status.PLACED if placed == len(parts) else Status.PARTIAL if placed else Status.UNPLACEABLE
-        whole = Placement(status=status, chosen=None, candidates=(), rejections=())
+        whole = Placement(status=status, chosen=None, candidates=(), suitable=(), rejections=())
     return JobPlan(
         name=job.name,
         kind=job.kind,

@@ -30,26 +30,48 @@ def figure(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def grouped(refusals: Iterable[tuple[str, Refusal]]) -> tuple[Rejection, ...]:
+Refusals = dict[Refusal, list[str]]
+"""Names of offers by why they are refused."""
+
+
+def listed(refusals: Iterable[tuple[str, Refusal]]) -> Refusals:
+    """Refusals one by one, gathered."""
+    offers: Refusals = {}
+    for offer, refusal in refusals:
+        offers.setdefault(refusal, []).append(offer)
+    return offers
+
+
+def grouped(*refusals: Refusals) -> tuple[Rejection, ...]:
     """One rejection per reason and figure, with the names of all its offers; sorted by reason, then figures."""
-    listed = tuple(refusals)
+    offers = [(refusal, names) for each in refusals for refusal, names in each.items()]
     nearest: dict[Refusal, Refusal] = {}
-    for _, refusal in listed:
+    for refusal, _ in offers:
         key = _bound(refusal)
         nearest[key] = min(nearest.get(key, refusal), refusal, key=_figures)
-    groups: dict[Refusal, list[str]] = {}
-    for offer, refusal in listed:
-        groups.setdefault(nearest[_bound(refusal)], []).append(offer)
+    groups: Refusals = {}
+    for refusal, names in offers:
+        groups.setdefault(nearest[_bound(refusal)], []).extend(names)
     return tuple(
         Rejection(
             reason=refusal.reason,
             needed=refusal.needed,
             available=refusal.available,
             unit=refusal.unit,
-            offers=tuple(sorted(offers)),
+            offers=tuple(sorted(names)),
         )
-        for refusal, offers in sorted(groups.items(), key=lambda item: _order(item[0]))
+        for refusal, names in sorted(groups.items(), key=lambda item: _order(item[0]))
     )
+
+
+def merged(one: tuple[Rejection, ...], other: tuple[Rejection, ...]) -> tuple[Rejection, ...]:
+    """Rejections of two groups of offers in one list; those that say the same become one."""
+    found: dict[Refusal, Rejection] = {}
+    for each in (*one, *other):
+        key = Refusal(reason=each.reason, needed=each.needed, available=each.available, unit=each.unit)
+        known = found.get(key)
+        found[key] = each if known is None else replace(known, offers=tuple(sorted((*known.offers, *each.offers))))
+    return tuple(found[key] for key in sorted(found, key=_order))
 
 
 def _bound(refusal: Refusal) -> Refusal:

@@ -4,13 +4,17 @@ Variables   x[w, k] = 1 if work w runs as its candidate k.
 Objective   lexicographic: place as much as possible of the most important level (class, then priority), then of the
             next, and so on; then least USD a month.
 C1          sum over k of x[w, k] <= 1 for every w.
-C2          sum over w, k of uses[k, l] x[w, k] <= capacity[l] for every limit l (budget, nodes, each vCPU quota);
-            all work is taken to run at once, at its peak.
+C2          sum over w, k of uses[w, k, l, s] x[w, k] <= capacity[l] for every limit l (budget, nodes, each vCPU quota)
+            and every slot s (a time of the week with its own set of running work, see slots.py).
 
-Where every work's cheapest candidate fits beside the others, that is the optimum and no solver runs. Otherwise HiGHS
-(scipy `milp`) solves it exactly, one problem per level and one for the cost. Above MOST_VARIABLES a greedy pass in
-order of importance takes the cheapest candidate that still fits; the lower bound is then the sum of the placed work's
-cheapest candidates.
+Where every work's cheapest candidate fits beside the others, that is the optimum and no solver runs. Otherwise
+candidates that a cheaper one matches in everything it takes are left out, and HiGHS (scipy `milp`) solves
+
+exact       the program itself, up to MOST_EXACT columns: gap 0.
+relaxed     above, its linear relaxation, which gives the lower bound and leaves about as many works split as there are
+            binding limits. The others stay where the relaxation put them; the split ones, and as many more as are
+            needed for a feasible answer, are solved exactly in the room that is left. What then remains between the
+            answer and the bound is the gap.
 """
 
 from collections.abc import Sequence
@@ -18,143 +22,134 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
-from scipy.sparse import csr_array  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
-from orchestrator.placement.candidate import Candidate
-from orchestrator.placement.limits import Limit, added, exceeded
+from orchestrator.placement.candidate import Candidates
+from orchestrator.placement.program import Columns, columns, optimum, within
+from orchestrator.placement.slots import Slots
 
-MOST_VARIABLES = 20_000
-ROW_SCALE = 1000.0
-"""Rows are scaled up so that the solver's absolute tolerance (1e-6) stays below a hundredth of a cent of budget."""
+SURE = 1e-3
+"""A relaxed variable this close to 0 or 1 is taken as whole."""
+
+MOST_EXACT = 3_000
+FREED_AT_FIRST, FREED_FACTOR, MOST_FREED = 40, 4, 600
+"""Works that the second step may move beside the split ones, by how much that grows while fewer works are placed than
+the relaxation promises, and where it ends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demand:
     """A piece of work as the solver sees it: importance (lower first) and candidates, cheapest first."""
 
     name: str
     level: tuple[int, int]
-    candidates: tuple[Candidate, ...]
+    candidates: Candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """`chosen` is parallel to the demands; None = not placed. `mode` is "exact" or "greedy"."""
+    """`chosen` holds for each demand the row of its candidate, -1 = not placed. `mode` is "exact" or "relaxed"."""
 
-    chosen: tuple[Candidate | None, ...]
+    chosen: tuple[int, ...]
     mode: str
     lower_bound_usd: Decimal
 
-    @property
-    def objective_usd(self) -> Decimal:
-        """USD a month of everything placed."""
-        return sum((candidate.usd_per_month for candidate in self.chosen if candidate), Decimal(0))
 
-
-def solve(demands: Sequence[Demand], limits: tuple[Limit, ...], *, most_variables: int = MOST_VARIABLES) -> Solution:
+def solve(
+    demands: Sequence[Demand], capacity: NDArray[np.int64], slots: Slots, *, most_exact: int = MOST_EXACT
+) -> Solution:
     """Choose candidates. Demands come sorted by name, which breaks ties."""
-    cheapest = tuple(demand.candidates[0] if demand.candidates else None for demand in demands)
-    if _total_fits(cheapest, limits):
-        return _exact(cheapest)
-    undominated = [_undominated(demand.candidates) for demand in demands]
-    if sum(len(each) for each in undominated) > most_variables:
-        chosen = _greedy(demands, limits)
-        floor = sum((c[0].usd_per_month for c, x in zip(undominated, chosen, strict=True) if x), Decimal(0))
-        return Solution(chosen=chosen, mode="greedy", lower_bound_usd=floor)
-    return _exact(_tie_broken(_program(demands, undominated, limits), demands, limits))
+    if not demands:
+        return Solution(chosen=(), mode="exact", lower_bound_usd=Decimal(0))
+    cheapest = [0 if len(demand.candidates) else -1 for demand in demands]
+    if fits(demands, cheapest, capacity, slots):
+        return Solution(chosen=tuple(cheapest), mode="exact", lower_bound_usd=_usd(demands, cheapest))
+    table = columns(demands, slots)
+    if len(table.work) <= most_exact:
+        chosen = _tie_broken(_chosen(table, within(table, capacity), len(demands)), demands, capacity, slots)
+        return Solution(chosen=tuple(chosen), mode="exact", lower_bound_usd=_usd(demands, chosen))
+    return _relaxed(demands, table, capacity, slots)
 
 
-def taken(chosen: Sequence[Candidate | None]) -> dict[str, Decimal]:
-    """What all chosen candidates take of every limit together."""
-    total: dict[str, Decimal] = {}
-    for candidate in chosen:
-        if candidate is not None:
-            total = added(total, dict(candidate.uses))
-    return total
+def taken(demands: Sequence[Demand], chosen: Sequence[int], slots: Slots) -> NDArray[np.int64]:
+    """What all chosen candidates take of every limit in every slot: (slots, limits)."""
+    limits = demands[0].candidates.uses.shape[1]
+    peak, mean = (np.zeros((len(demands), limits), dtype=np.int64) for _ in range(2))
+    for index, (demand, row) in enumerate(zip(demands, chosen, strict=True)):
+        if row >= 0:
+            peak[index], mean[index] = demand.candidates.uses[row], demand.candidates.mean_uses[row]
+    return slots.totals(peak, mean)
 
 
-def _exact(chosen: tuple[Candidate | None, ...]) -> Solution:
-    solution = Solution(chosen=chosen, mode="exact", lower_bound_usd=Decimal(0))
-    return Solution(chosen=chosen, mode="exact", lower_bound_usd=solution.objective_usd)
+def fits(demands: Sequence[Demand], chosen: Sequence[int], capacity: NDArray[np.int64], slots: Slots) -> bool:
+    """Whether the limits hold in every slot."""
+    return bool((taken(demands, chosen, slots) <= capacity).all())
 
 
-def _total_fits(chosen: Sequence[Candidate | None], limits: tuple[Limit, ...]) -> bool:
-    return exceeded(taken(chosen), {}, limits) is None
+def _relaxed(demands: Sequence[Demand], table: Columns, capacity: NDArray[np.int64], slots: Slots) -> Solution:
+    """Relax, keep what is whole, solve the rest exactly; free more works while fewer are placed than the relaxation
+    promises."""
+    bound = optimum(table, capacity, whole=False)
+    split = np.zeros(len(demands), dtype=bool)
+    split[table.work[(bound > SURE) & (bound < 1.0 - SURE)]] = True
+    surest = np.zeros(len(demands))
+    np.maximum.at(surest, table.work, bound)
+    by_doubt = np.lexsort((surest, ~split))
+    promised = int(np.floor(bound.sum() + 1e-6))
+    freed = int(split.sum()) + FREED_AT_FIRST
+    while True:
+        best = _around(demands, table, bound, by_doubt[:freed], capacity, slots)
+        if sum(row >= 0 for row in best) >= promised or freed >= min(MOST_FREED, len(demands)):
+            break
+        freed *= FREED_FACTOR
+    chosen = _tie_broken(best, demands, capacity, slots)
+    floor = Decimal(repr(float(np.round(table.usd @ bound, 6))))
+    return Solution(chosen=tuple(chosen), mode="relaxed", lower_bound_usd=min(floor, _usd(demands, chosen)))
 
 
-def _undominated(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    """Candidates that no cheaper one matches or beats in everything they take."""
-    kept: list[Candidate] = []
-    for candidate in candidates:
-        mine = dict(candidate.uses)
-        if not any(all(mine.get(key, Decimal(0)) >= amount for key, amount in other.uses) for other in kept):
-            kept.append(candidate)
-    return tuple(kept)
+def _around(
+    demands: Sequence[Demand],
+    table: Columns,
+    bound: NDArray[np.float64],
+    free: NDArray[np.intp],
+    capacity: NDArray[np.int64],
+    slots: Slots,
+) -> list[int]:
+    """The exact answer for the free works beside the others, which stay where the relaxation put them whole."""
+    is_free = np.isin(table.work, free)
+    chosen = _chosen(table, np.where(is_free, 0.0, bound), len(demands))
+    room = capacity - taken(demands, chosen, slots)
+    part = table.part(is_free)
+    for column in np.flatnonzero(within(part, room) > 0.5).tolist():
+        chosen[part.work[column]] = int(part.row[column])
+    return chosen
 
 
-def _greedy(demands: Sequence[Demand], limits: tuple[Limit, ...]) -> tuple[Candidate | None, ...]:
-    chosen: list[Candidate | None] = [None] * len(demands)
-    total: dict[str, Decimal] = {}
-    for index in sorted(range(len(demands)), key=lambda i: (demands[i].level, demands[i].name)):
-        for candidate in demands[index].candidates:
-            if exceeded(dict(candidate.uses), total, limits) is None:
-                chosen[index] = candidate
-                total = added(total, dict(candidate.uses))
-                break
-    return tuple(chosen)
+def _chosen(table: Columns, solution: NDArray[np.float64], count: int) -> list[int]:
+    chosen = [-1] * count
+    for column in np.flatnonzero(solution > 0.5).tolist():
+        chosen[table.work[column]] = int(table.row[column])
+    return chosen
 
 
-def _program(
-    demands: Sequence[Demand], candidates: Sequence[tuple[Candidate, ...]], limits: tuple[Limit, ...]
-) -> tuple[Candidate | None, ...]:
-    """The integer program of the module's docstring."""
-    columns = [(w, candidate) for w, each in enumerate(candidates) for candidate in each]
-    owner = np.array([w for w, _ in columns])
-    once = csr_array((np.ones(len(columns)), (owner, np.arange(len(columns)))), shape=(len(demands), len(columns)))
-    rows = [LinearConstraint(once, -np.inf, 1.0)]
-    for limit in limits:
-        amounts = np.array([float(dict(candidate.uses).get(limit.key, 0)) for _, candidate in columns])
-        rows.append(LinearConstraint(amounts * ROW_SCALE, -np.inf, float(limit.capacity) * ROW_SCALE))
-    for level in sorted({demand.level for demand in demands}):
-        member = np.array([float(demands[w].level == level) for w, _ in columns])
-        placed = round(float(member @ _optimum(-member, rows)))
-        rows.append(LinearConstraint(member, placed, placed))
-    cost = np.array([float(candidate.usd_per_month) for _, candidate in columns])
-    solution = _optimum(cost, rows)
-    chosen: list[Candidate | None] = [None] * len(demands)
-    for (w, candidate), value in zip(columns, solution, strict=True):
-        if value > 0.5:
-            chosen[w] = candidate
-    return tuple(chosen)
-
-
-def _optimum(cost: np.ndarray, rows: list[LinearConstraint]) -> np.ndarray:
-    """The minimising 0/1 vector. Placing nothing is always feasible, so there is one."""
-    result = milp(
-        cost, constraints=rows, integrality=np.ones(len(cost)), bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0}
-    )
-    assert result.x is not None, result.message
-    return np.asarray(np.round(result.x))
-
-
-def _tie_broken(
-    chosen: tuple[Candidate | None, ...], demands: Sequence[Demand], limits: tuple[Limit, ...]
-) -> tuple[Candidate | None, ...]:
-    """Of equally dear candidates the first by name, as far as it fits beside the others."""
+def _tie_broken(chosen: list[int], demands: Sequence[Demand], capacity: NDArray[np.int64], slots: Slots) -> list[int]:
+    """Of candidates that are not dearer the first by cost and name, as far as it fits beside the others."""
     settled = list(chosen)
+    room = capacity - taken(demands, settled, slots)
     for index, demand in enumerate(demands):
         mine = settled[index]
-        if mine is None:
+        if mine <= 0:
             continue
-        others = taken([candidate for i, candidate in enumerate(settled) if i != index])
-        settled[index] = next(
-            (
-                candidate
-                for candidate in demand.candidates
-                if candidate.usd_per_month <= mine.usd_per_month
-                and exceeded(dict(candidate.uses), others, limits) is None
-            ),
-            mine,
-        )
-    return tuple(settled)
+        found = demand.candidates
+        takes = slots.of(index, found.uses[: mine + 1], found.mean_uses[: mine + 1])
+        fit = ((takes - takes[mine]) <= room[None, :, :]).all(axis=(1, 2))
+        settled[index] = int(fit.argmax())
+        room = room + takes[mine] - takes[settled[index]]
+    return settled
+
+
+def _usd(demands: Sequence[Demand], chosen: Sequence[int]) -> Decimal:
+    total = sum(
+        float(demand.candidates.usd_per_month[row]) for demand, row in zip(demands, chosen, strict=True) if row >= 0
+    )
+    return Decimal(repr(round(total, 6)))

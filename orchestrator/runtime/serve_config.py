@@ -1,7 +1,7 @@
 """From services and their placements to one complete Ray Serve configuration: pure, nothing is deployed here."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,15 +82,22 @@ def deployment_name(part: str) -> str:
 
 
 def node_selector(choice: Choice) -> dict[str, str]:
-    """Labels of the nodes that may run this choice: its hardware and market, in the pool that only Serve uses."""
+    """Labels of the nodes that may run this choice: its hardware, in the pool that only Serve uses, and the markets and
+    zones of its pools. An on-demand base may be in any zone, and so may then the rest."""
     selector = {
         labels.INSTANCE_TYPE: choice.instance_type,
-        labels.MARKET_TYPE: choice.market.value,
+        labels.MARKET_TYPE: _any_of(pool.market.value for pool in choice.pools),
         labels.SUBCLUSTER: labels.SERVE_SUBCLUSTER,
     }
-    if choice.zone != ANY_ZONE:
-        selector[labels.ZONE] = choice.zone
+    if all(pool.zone != ANY_ZONE for pool in choice.pools):
+        selector[labels.ZONE] = _any_of(pool.zone for pool in choice.pools)
     return dict(sorted(selector.items()))
+
+
+def _any_of(values: Iterable[str]) -> str:
+    """A label selector's value for one of several, as Ray writes it: "a", or "in(a,b)"."""
+    unique = sorted(set(values))
+    return unique[0] if len(unique) == 1 else f"in({','.join(unique)})"
 
 
 def _application(service: Service, prefix: str, *, emulated: bool, threads: int) -> dict[str, Any]:

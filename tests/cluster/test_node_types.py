@@ -12,7 +12,7 @@ from orchestrator.model.node import ANY_ZONE, NodeType
 from orchestrator.model.offer import InstanceType, Market, Offer, PriceBook
 from orchestrator.model.plan import Basis, Choice, JobPlan, Parallelism, Placement, Plan, Pool, Status
 
-NO_PLACEMENT = Placement(status=Status.UNPLACEABLE, chosen=None, candidates=(), rejections=())
+NO_PLACEMENT = Placement(status=Status.UNPLACEABLE, chosen=None, candidates=(), suitable=(), rejections=())
 
 
 def choice(offer: Offer, pools: tuple[Offer, ...] = ()) -> Choice:
@@ -26,7 +26,7 @@ def choice(offer: Offer, pools: tuple[Offer, ...] = ()) -> Choice:
 
 
 def placed(*choices: Choice) -> Placement:
-    return Placement(status=Status.PLACED, chosen=choices[0], candidates=choices, rejections=())
+    return Placement(status=Status.PLACED, chosen=choices[0], candidates=choices, suitable=(), rejections=())
 
 
 def job(name: str, kind: Kind, placement: Placement, parts: tuple[tuple[str, Placement], ...] = ()) -> JobPlan:

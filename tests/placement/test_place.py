@@ -48,7 +48,7 @@ def test_expected_interruptions_can_make_on_demand_cheaper(make):
 def test_a_service_with_several_models_places_each_with_its_share(make):
     job = make.serve(
         models=(("large", make.card(8.03)), ("small", make.card(3.21, layers=28, hidden_size=3072, heads=24))),
-        traffic_share=(("large", 0.4), ("small", 0.6)), traffic=make.traffic(12.0, 40.0), quantization=Dtype.INT8,
+        traffic_share=(("large", 0.6), ("small", 0.4)), traffic=make.traffic(16.0, 40.0), quantization=Dtype.INT8,
         lifecycle=Lifecycle.AUTO, slo=Slo(ttft_p99_s=0.8, itl_p99_s=0.06),
     )  # fmt: skip
     plan = place(make.catalog(job), make.book(make.on_demand("g6.xlarge", "0.80")), make.now).jobs[0]
@@ -145,7 +145,7 @@ def test_a_classifier_at_850_requests_a_second_runs_on_a_cpu_machine(make):
         traffic=make.traffic(850.0, prompt_tokens=64.0, output_tokens=0.0), replicas=Replicas(min=1, max=8, warm=0),
     )  # fmt: skip
     chosen = shipped(make, job).chosen
-    assert chosen.accelerator is None and chosen.market.value == "on-demand"
+    assert chosen.accelerator is None and chosen.pools[0].market.value == "on-demand"
     assert chosen.usd_per_hour < Decimal("0.75")  # one 16-vCPU machine or less
 
 
@@ -265,7 +265,8 @@ def test_every_offer_is_a_candidate_or_in_one_rejection(make, reasons, data):
     assert [job.name for job in plan.jobs] == [job.name for job in catalog.jobs]
     for placement in placements(plan):
         candidates = [choice.offer for choice in placement.candidates]
-        assert sorted([*candidates, *reasons(placement)]) == everything
+        assert sorted([*placement.suitable, *reasons(placement)]) == everything
+        assert candidates == list(placement.suitable[: len(candidates) - 1]) + candidates[-1:]
         assert (placement.chosen is not None) == bool(candidates) == (placement.status is Status.PLACED)
         keys = {(r.reason, r.needed, r.available, r.unit) for r in placement.rejections}
         assert len(keys) == len(placement.rejections)

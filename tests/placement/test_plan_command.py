@@ -126,3 +126,48 @@ def test_offers_are_listed_and_filtered(run):
 def test_offers_as_a_table_end_with_the_refused_rows(run):
     code, out, _ = run("offers", "list", "--region", "us-east-1")
     assert code == 0 and "g6.xlarge" in out and "refused: p5.48xlarge:spot:us-east-1:use1-az1: spot-not-cheaper" in out
+
+
+def test_what_if_without_and_deadline_change_the_plan(run, catalog):
+    def chosen(*options: str):
+        return json.loads(run("plan", catalog, "--json", "--now", "2026-11-30", *options)[1])["jobs"]["tune"]["chosen"]
+
+    plain = chosen()
+    assert chosen("--what-if", f"{plain['instance_type']}.{plain['market']}=0.001")["usd_per_hour"] == 0.001
+    assert chosen("--without", plain["accelerator"])["accelerator"] != plain["accelerator"]
+    slower = plain["expected_seconds"]
+    assert chosen("--deadline", f"tune={slower + 60:.0f}s") == plain
+    assert chosen("--without", "L4", "--without", "A10G") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--what-if", "g6.xlarge=1"], "TYPE.MARKET=USD"),
+        (["--what-if", "g6.xlarge.spot=0"], "TYPE.MARKET=USD"),
+        (["--what-if", "g6.xlrge.spot=1"], "Did you mean g6.xlarge?"),
+        (["--without", "p99"], "no p99"),
+        (["--deadline", "tune"], "--deadline"),
+        (["--deadline", "tune=4"], "must be a duration"),
+        (["--deadline", "nobody=4h"], "tune"),
+        (["--diff", "/does/not/exist.json"], "cannot be read"),
+        (["--ledger", "/does/not/exist.db"], "does not exist"),
+    ],
+)
+def test_bad_variations_end_with_2_and_one_line(run, catalog, arguments, message):
+    code, out, err = run("plan", catalog, *arguments)
+    assert code == 2 and message in err and "Traceback" not in err and not out
+
+
+def test_the_difference_to_a_saved_plan(run, catalog, tmp_path):
+    old = tmp_path / "old.json"
+    old.write_text(run("plan", catalog, "--json", "--now", "2026-11-30")[1])
+    assert "0 changed" in run("plan", catalog, "--now", "2026-11-30", "--diff", str(old))[1]
+    code, out, _ = run("plan", catalog, "--now", "2026-11-30", "--without", "L4", "--diff", str(old))
+    assert code == 0 and "  - 1 x g6" in out and "  + 1 x g5" in out
+    found = json.loads(run("plan", catalog, "--now", "2026-11-30", "--without", "L4", "--diff", str(old), "--json")[1])
+    assert set(found["changes"]) == {"tune"}
+    for text in ("[]", "{}", '{"jobs": {}}', '{"jobs": {"a": 1}}', "nonsense"):
+        old.write_text(text)
+        code, out, err = run("plan", catalog, "--diff", str(old))
+        assert code == 2 and "--diff" in err and "Traceback" not in err

@@ -1,6 +1,8 @@
 """The JSON contract of a plan."""
 
 import json
+import re
+from decimal import Decimal
 
 import pytest
 
@@ -41,8 +43,8 @@ def test_the_contract(plan):
     assert set(tune["rejections"][0]) == {"reason", "needed", "available", "unit", "offers"}
 
 
-def test_at_most_ten_candidates_are_shown_of_all_that_are_kept(plan):
-    assert len(plan.job("tune").placement.candidates) == 15
+def test_at_most_ten_candidates_are_kept_of_all_that_suit(plan):
+    assert len(plan.job("tune").placement.suitable) == 15
     assert len(plan_as_dict(plan, {})["jobs"]["tune"]["candidates"]) == 10
 
 
@@ -68,9 +70,21 @@ def test_the_same_plan_gives_the_same_bytes_of_valid_json(plan):
 def test_an_explanation_says_what_why_and_why_not(plan):
     text = explain(plan.job("tune"))
     assert "chosen: 1 x g6.xlarge (L4) spot in use1-az30" in text
-    assert "compute" in text and "next best of 14:" in text and "in another region: needs us-east-1" in text
+    assert "compute" in text and "in another region: needs us-east-1" in text
+    assert "the same hardware elsewhere: use1-az31 +3%, use1-az32 +7%, use1-az33 +10%" in text
     assert "does not fit in memory: needs" in explain(plan.job("huge"))
     assert "  a: placed" in explain(plan.job("chat"))
+
+
+def test_the_next_best_hardware_says_what_would_make_it_the_best(make):
+    l4, a10g = make.offer("g6.xlarge", "0.30"), make.offer("g5.xlarge", "0.60")
+    before = place(make.catalog(make.train()), make.book(l4, a10g), make.now).job("tune")
+    line = next(line for line in explain(before).splitlines() if "A10G" in line)
+    turning_point = Decimal(re.search(r"cheapest below \$([0-9.]+)/h \(now \$0.6/h\)", line).group(1))
+    for factor, best in (("0.99", "A10G"), ("1.01", "L4")):
+        priced = make.offer("g5.xlarge", str(turning_point * Decimal(factor)), on_demand_usd_per_hour=Decimal(2))
+        after = place(make.catalog(make.train()), make.book(l4, priced), make.now).job("tune")
+        assert after.placement.chosen.accelerator == best
 
 
 def test_a_cheaper_offer_that_does_not_fit_beside_the_others_is_named(make):

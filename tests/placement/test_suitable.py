@@ -4,12 +4,15 @@ from decimal import Decimal
 
 import pytest
 
+from orchestrator.estimate.calibration import learn
 from orchestrator.model.card import Dtype
 from orchestrator.model.job import Engine, Lifecycle, Method, Overflow, Replicas, Slo, Task
 from orchestrator.model.offer import RefusedOffer
 from orchestrator.model.plan import Status
 from orchestrator.placement import micro_batch, place
-from orchestrator.placement.inference import generators
+from orchestrator.placement.hardware import Hardware
+from orchestrator.placement.inference import engines
+from orchestrator.placement.training import shards
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_spot_at_or_above_on_demand_is_never_chosen(make, only, price):
         ("train", Lifecycle.AUTO, False, {"spot", "on-demand"}),
         ("batch", Lifecycle.AUTO, False, {"spot", "on-demand"}),
         ("serve", Lifecycle.AUTO, False, {"spot", "on-demand"}),
-        ("serve", Lifecycle.AUTO, True, {"on-demand"}),
+        ("serve", Lifecycle.AUTO, True, {"on-demand", "spot"}),
         ("serve", Lifecycle.SPOT, True, {"spot"}),
     ],
 )
@@ -74,7 +77,10 @@ def test_markets_by_lifecycle(make, only, kind, lifecycle, slo, markets):
     job = getattr(make, kind)(lifecycle=lifecycle)
     if slo:
         job = make.replace(job, slo=Slo(itl_p99_s=1.0))
-    placement = only(job, make.offer("g6.xlarge", "0.35"), make.on_demand("g6.xlarge", "0.80"))
+    if kind == "serve":
+        job = make.replace(job, replicas=Replicas(min=3, max=64, warm=0))
+    pools = [make.offer("g6.xlarge", "0.35", zone=f"use1-az{zone}") for zone in (1, 2)]
+    placement = only(job, *pools, make.on_demand("g6.xlarge", "0.80"))
     assert {choice.market.value for choice in placement.candidates} == markets
     assert all(rejection.reason == "market" for rejection in placement.rejections)
 
@@ -134,13 +140,29 @@ def test_bf16_weights_are_served_in_fp16_on_a_t4_unless_the_engine_is_told_other
 
 def test_training_that_does_not_fit_says_how_much_it_needs(make, only):
     job = make.train(method=Method.FULL)
-    placement = only(
-        job, make.offer("g6.xlarge", "0.35"), make.offer("g6.12xlarge", "1.7"), make.offer("p4d.24xlarge", "8")
-    )
-    assert {rejection.reason for rejection in placement.rejections} == {"memory"}
-    by_room = {rejection.available: rejection for rejection in placement.rejections}
-    assert len(by_room) == 2  # both L4 shapes in one group: every process holds a whole copy
-    assert all(rejection.needed > 120 and rejection.unit == "GiB" for rejection in placement.rejections)
+    placement = only(job, make.offer("g6.xlarge", "0.35"), make.offer("g6.12xlarge", "1.7"))
+    assert {(rejection.reason, rejection.unit) for rejection in placement.rejections} == {("memory", "GiB")}
+    alone, of_four = sorted(placement.rejections, key=lambda rejection: -rejection.needed)
+    assert alone.needed > 120 and 30 < of_four.needed < 40  # a whole copy; a quarter and what is gathered
+    assert alone.available == of_four.available < 24
+
+
+def test_full_training_is_sharded_where_a_whole_copy_does_not_fit(make, only):
+    job, offer = make.train(method=Method.FULL, batch_size=64), make.offer("p4d.24xlarge", "8")
+    assert only(job, offer).status is Status.PLACED
+    assert shards(job, offer.instance, 1) == 8 and shards(job, offer.instance, 2) == 16
+    assert shards(make.train(), offer.instance, 1) == 1  # an adapter's copy fits
+    assert micro_batch(job, offer.instance, 1) > 1
+
+
+def test_full_training_of_large_models_over_instances_needs_a_fabric(make, only, reasons):
+    job = make.train(method=Method.FULL, model=make.card(13.0), min_instances=2, max_instances=2)
+    slow, fast = make.offer("g6e.12xlarge", "5"), make.offer("p4d.24xlarge", "8")
+    slow = make.replace(slow, instance=make.replace(slow.instance, efa=False))
+    placement = only(job, slow, fast)
+    assert placement.chosen.offer == fast.name and reasons(placement) == {slow.name: "interconnect"}
+    smaller = make.train(method=Method.FULL, model=make.card(8.03), min_instances=2, max_instances=2)
+    assert reasons(only(smaller, slow, fast)) == {}
 
 
 @pytest.mark.parametrize(("instance_type", "batch_size", "at_once"), [("g6.xlarge", 32, 2), ("p4de.24xlarge", 8, 8)])
@@ -163,7 +185,8 @@ def test_serving_splits_a_model_inside_one_instance_only(make, only, reasons):
 def test_tensor_degrees_divide_the_heads(make, heads, kv_heads, degrees):
     card = make.card(1.0, heads=heads, kv_heads=kv_heads)
     instance = make.offer("g5.48xlarge", "5").instance
-    assert {found.device.tensor for found in generators(card, Engine(), None, instance, 1000)} == degrees
+    found = engines(card, Engine(), None, Hardware((instance,)), 1000, learn(()))
+    assert set(found.generator.device.tensor[found.degrees]) == degrees
 
 
 def test_a_wanted_degree_that_cannot_be_had_is_a_reason(make, only):

@@ -10,7 +10,7 @@ from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.error import InputError
 from orchestrator.model.job import Engine, JobClass, Pattern, Replicas, Route, ServeJob, Slo, Task, Traffic
 from orchestrator.model.offer import Market
-from orchestrator.model.plan import Basis, Choice, Parallelism
+from orchestrator.model.plan import Basis, Choice, Parallelism, Pool
 from orchestrator.runtime.serve_config import ServedPart, Service, deployment_name, node_selector, render
 
 CARD = ModelCard(
@@ -19,10 +19,15 @@ CARD = ModelCard(
 )  # fmt: skip
 
 
+def pool(zone: str, market: Market) -> Pool:
+    return Pool(offer=f"g6.12xlarge:{market.value}:us-east-1:{zone}", market=market, zone=zone, instances=1.5)
+
+
 def choice(**changes: Any) -> Choice:
     l4 = Choice(
         offer="g6.12xlarge:spot:us-east-1:use1-az1", instance_type="g6.12xlarge", accelerator="L4",
-        accelerators_per_instance=4, instances=1.5, market=Market.SPOT, zone="use1-az1", pools=(),
+        accelerators_per_instance=4, instances=1.5, market=Market.SPOT, zone="use1-az1",
+        pools=(pool("use1-az1", Market.SPOT),),
         parallelism=Parallelism(tensor=1, data=1), usd_per_hour=Decimal("0.30"), expected_usd=Decimal(219),
         expected_seconds=1.0, costs=(), basis=Basis.ROOFLINE,
     )  # fmt: skip
@@ -86,9 +91,22 @@ def test_replicas_go_to_the_nodes_that_placement_chose() -> None:
 
 
 def test_on_demand_offers_select_no_zone() -> None:
-    selector = node_selector(choice(market=Market.ON_DEMAND, zone="*"))
+    selector = node_selector(choice(market=Market.ON_DEMAND, zone="*", pools=(pool("*", Market.ON_DEMAND),)))
     assert "ray.io/availability-zone" not in selector
     assert selector["ray.io/market-type"] == "on-demand"
+
+
+@pytest.mark.parametrize(
+    ("pools", "markets", "zones"),
+    [
+        ((pool("a", Market.SPOT), pool("b", Market.SPOT)), "spot", "in(a,b)"),
+        ((pool("*", Market.ON_DEMAND), pool("a", Market.SPOT)), "in(on-demand,spot)", None),
+    ],
+    ids=["spot-zones", "on-demand-base"],
+)
+def test_a_service_may_run_in_any_of_its_pools(pools: tuple[Pool, ...], markets: str, zones: str | None) -> None:
+    selector = node_selector(choice(pools=pools))
+    assert selector["ray.io/market-type"] == markets and selector.get("ray.io/availability-zone") == zones
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from cronsim import CronSim
 
 from orchestrator.estimate.money import HOURS_PER_MONTH
 from orchestrator.model.instant import from_iso
-from orchestrator.model.job import Schedule
+from orchestrator.model.job import BatchJob, Job, Schedule, TrainJob
 
 RUNS_PER_MONTH = {
     "never": 1.0,
@@ -23,6 +23,13 @@ RUNS_PER_MONTH = {
 MONTHS = 12
 ENOUGH_STARTS = 2000
 """After so many starts their mean distance stands for the year."""
+
+
+def runs_per_month(job: Job, now: str) -> float:
+    """Runs of a train or batch job; 1 for a service, which is billed by the month."""
+    if isinstance(job, TrainJob):
+        return retrain_per_month(job.retrain)
+    return starts_per_month(job.schedule, now) if isinstance(job, BatchJob) else 1.0
 
 
 def retrain_per_month(retrain: str) -> float:

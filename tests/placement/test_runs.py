@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.model.job import Schedule
-from orchestrator.placement.frequency import retrain_per_month, starts_per_month
+from orchestrator.placement.runs import retrain_per_month, starts_per_month
 
 NOW = "2026-11-30T00:00:00Z"
 
