@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.inventory import inventory_of
@@ -13,7 +14,9 @@ from orchestrator.control.models import StoredModels
 from orchestrator.control.plan_text import plan_text
 from orchestrator.control.planning import Planned
 from orchestrator.control.ray_world import RayWorld
+from orchestrator.ledger.catalogs import CatalogText
 from orchestrator.ledger.database import LEDGER_FILE, open_database
+from orchestrator.ledger.experience import experience
 from orchestrator.model.catalog import Provider
 from orchestrator.model.error import InputError
 from orchestrator.model.node import NodeType
@@ -34,10 +37,17 @@ def compose(state: StateDir, cluster: ClusterState, token: str) -> Controller:
         intervals=inventory_of(cluster, state).node_intervals,
         offer_nodes=lambda plans: offer_nodes(state, plans),
     )
+    database = open_database(state.root / LEDGER_FILE)
+
+    def planner(source: CatalogText, now: datetime) -> Planned:
+        with database.read() as connection:
+            learnt = experience(connection)
+        return plan_text(source, now, learnt)
+
     return Controller(
-        database=open_database(state.root / LEDGER_FILE),
+        database=database,
         world=world,
-        planner=plan_text,
+        planner=planner,
         models=StoredModels(resolve, utc_now),
         clock=utc_now,
         settings=Settings(serve_url=cluster.serve_url, stall_after_s=_stall_after_s(cluster.provider)),

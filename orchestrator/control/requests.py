@@ -9,10 +9,12 @@ from orchestrator.control.admit import NewRun, NextAttempt, SameAttempt, admit
 from orchestrator.control.assign import RefusedError, assign, check_placeable, selector
 from orchestrator.control.changes import changes
 from orchestrator.control.controller import FAILURES_KEPT, LOG, Controller
+from orchestrator.control.measured import measured
 from orchestrator.control.planning import Planned
 from orchestrator.control.world import UnreachableError
 from orchestrator.ledger import catalogs, events, pools, runs
 from orchestrator.ledger.catalogs import CatalogText
+from orchestrator.ledger.experience import as_event
 from orchestrator.model.assignment import Assignment
 from orchestrator.model.error import OperationError
 from orchestrator.model.event import Event
@@ -87,11 +89,20 @@ def report_event(controller: Controller, run_id: str, kind: str, message: str, d
             if last is not None and kind == "finished":
                 runs.end_attempt(connection, run_id, last.number, AttemptState.SUCCEEDED, message, at)
                 runs.close(connection, run_id, RunState.SUCCEEDED, message, at)
+                _learn(controller, connection, run, at)
             elif last is not None and kind == "failed" and not last.submission_id:
                 # Nobody else will tell how this driver ended: it was not submitted to Ray.
                 runs.end_attempt(connection, run_id, last.number, AttemptState.FAILED, message, at)
                 runs.close(connection, run_id, RunState.FAILED, message, at)
             return number
+
+
+def _learn(controller: Controller, connection: Connection, run: Run, at: str) -> None:
+    """Keep what a finished run says of its estimate, for the next plan."""
+    planned = controller.applied()
+    one = measured(planned, run, events.of_run(connection, run.run_id)) if planned is not None else None
+    if one is not None:
+        events.append(connection, as_event(one, at=at, job=run.job, run_id=run.run_id))
 
 
 def _planned(controller: Controller, own: CatalogText | None) -> Planned:

@@ -109,9 +109,7 @@ def _line(
     )
 
 
-def _interruptions(
-    intervals: Sequence[NodeInterval], uses: Sequence[Use], runs: Mapping[str, Run]
-) -> dict[str, int]:
+def _interruptions(intervals: Sequence[NodeInterval], uses: Sequence[Use], runs: Mapping[str, Run]) -> dict[str, int]:
     """By consumer, how many nodes were taken away while it used them; a run that was over by then lost nothing."""
     hits: dict[str, set[str]] = {}
     ends = {
