@@ -3,7 +3,8 @@
 import json
 import time
 from datetime import UTC, datetime
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 from rich import box
@@ -11,24 +12,52 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.catalog import CatalogError, load
+from orchestrator.cli.state_dir_option import state_of
+from orchestrator.cli.variations import with_deadlines, with_less, with_prices
+from orchestrator.estimate.calibration import Experience
 from orchestrator.model.error import InputError
 from orchestrator.model.instant import from_iso, to_iso
 from orchestrator.model.job import Kind
 from orchestrator.model.plan import Choice, JobPlan, Placement, Plan
 from orchestrator.offers import current_prices, read_price_csv
 from orchestrator.placement import explain, place, plan_as_dict
+from orchestrator.placement.difference import difference, difference_as_dict
 from orchestrator.placement.explain import describe, duration, summary
 
 BAD_INPUT = 2
+_SAVE = "Save one with `orchestrator plan CATALOG --json > OLD.json`."
 WIDTH = 130
 
 
 def plan(
     catalog: Annotated[str, typer.Argument(metavar="CATALOG", help="The job catalog, a YAML file.")],
+    *,
     offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the one in force.")] = None,
     now: Annotated[str | None, typer.Option(metavar="ISO", help="Time to plan for, ISO 8601; default: now.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     job: Annotated[str | None, typer.Option("--explain", metavar="JOB", help="Explain one job in words.")] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option("--what-if", metavar="TYPE.MARKET=USD", help="Another price, such as g6.xlarge.spot=0.5."),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="NAME", help="No such family, type, accelerator, zone or market."),
+    ] = None,
+    deadline: Annotated[
+        list[str] | None,
+        typer.Option("--deadline", metavar="JOB=TIME", help="Another deadline (train) or window (batch)."),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The ledger whose runs correct the estimates.  [default: ledger.db of the state directory, if any]",
+        ),
+    ] = None,
+    old: Annotated[
+        str | None, typer.Option("--diff", metavar="OLD.json", help="What changed since a plan saved with --json.")
+    ] = None,
 ) -> None:
     """Place every job on the cheapest suitable hardware, ranked by the cost of the job. Nothing is started."""
     at = _instant(now)
@@ -38,11 +67,17 @@ def plan(
     except CatalogError as error:
         typer.echo("\n".join(error.lines), err=True)
         raise typer.Exit(BAD_INPUT) from error
+    loaded = with_deadlines(loaded, deadline or [])
     book = read_price_csv(offers) if offers else current_prices()
+    book = with_less(with_prices(book, what_if or []), leave_out or [])
+    learnt = _learnt(ledger)
+    before = _saved(old) if old is not None else None
     ready = time.perf_counter()
-    found = place(loaded, book, at)
+    found = place(loaded, book, at, learnt)
     done = time.perf_counter()
-    if job is not None:
+    if before is not None:
+        _show_difference(before, plan_as_dict(found, {}), cast(str, old), as_json=as_json)
+    elif job is not None:
         typer.echo(explain(_named(found, job, catalog)))
     elif as_json:
         timings = {"load_s": round(ready - began, 6), "plan_s": round(done - ready, 6)}
@@ -89,6 +124,60 @@ def wide_console() -> Console:
 def _footer(found: Plan) -> list[str]:
     lines = [f"{found.objective_usd_per_month:.2f} USD a month for all jobs ({found.mode}, gap {found.gap:.2%})"]
     return lines + [f"warning: {warning}" for warning in found.warnings]
+
+
+def _learnt(ledger: Path | None) -> tuple[Experience, ...]:
+    """What the runs of a ledger taught; of the state directory's, unless another is named."""
+    path = ledger or state_of(None).root / "ledger.db"
+    if not path.is_file():
+        if ledger is not None:
+            raise InputError(f"--ledger: {ledger} does not exist.", "Name a cluster's ledger.db, or leave it out.")
+        return ()
+    from orchestrator.ledger.database import open_database
+    from orchestrator.ledger.experience import experience
+
+    database = open_database(path)
+    try:
+        with database.read() as connection:
+            return experience(connection)
+    finally:
+        database.close()
+
+
+def _saved(path: str) -> dict[str, Any]:
+    """A plan as `plan --json` wrote it."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--diff: {path} cannot be read ({error.strerror}).", _SAVE) from error
+    except ValueError as error:
+        raise InputError(f"--diff: {path} is not JSON ({error}).", _SAVE) from error
+    if not isinstance(found, dict):
+        raise InputError(f"--diff: {path} is not a plan.", _SAVE)
+    return found
+
+
+def _show_difference(before: dict[str, Any], after: dict[str, Any], path: str, *, as_json: bool) -> None:
+    try:
+        found = difference(before, after)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"--diff: {path} is not a plan ({error!r}).", _SAVE) from error
+    if as_json:
+        typer.echo(json.dumps(difference_as_dict(found), indent=2))
+        return
+    for change in found.changes:
+        typer.echo(f"{change.name}")
+        typer.echo(f"  - {change.before or 'not placed'}{_usd(change.usd_before)}")
+        typer.echo(f"  + {change.after or 'not placed'}{_usd(change.usd_after)}")
+    moved = found.usd_per_month_after - found.usd_per_month_before
+    typer.echo(
+        f"{len(found.changes)} changed; {found.usd_per_month_before:.2f} → {found.usd_per_month_after:.2f} USD a month"
+        f" ({moved:+.2f})"
+    )
+
+
+def _usd(amount: float | None) -> str:
+    return "" if amount is None else f", {amount:.2f} USD"
 
 
 def _named(found: Plan, name: str, catalog: str) -> JobPlan:
