@@ -72,7 +72,7 @@ def infer(name: str, catalog: Path | None, date: str | None, *, redo: bool) -> N
     text = catalog.read_text(encoding="utf-8") if catalog else None
     base_dir = str(catalog.resolve().parent) if catalog else None
     with Controller.from_env() as controller:
-        assignment = controller.begin_run(name, catalog_text=text, base_dir=base_dir)
+        assignment = controller.begin_run(name, catalog_text=text, base_dir=base_dir, kind="batch")
         run_id = assignment.run_id
         try:
             night = tonight(assignment, date)

@@ -62,7 +62,7 @@ def finetune(name: str, catalog: Path | None) -> None:
     text = catalog.read_text(encoding="utf-8") if catalog else None
     with Controller.from_env() as controller:
         folder = str(catalog.resolve().parent) if catalog else None
-        assignment = controller.begin_run(name, catalog_text=text, base_dir=folder)
+        assignment = controller.begin_run(name, catalog_text=text, base_dir=folder, kind="train")
         run_id = assignment.run_id
         try:
             check_inputs(assignment)

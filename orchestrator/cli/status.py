@@ -11,7 +11,7 @@ from rich.table import Table
 
 from orchestrator.cli.controller_client import NO_CLUSTER, NoControllerError, get_json
 from orchestrator.cli.money import dollars
-from orchestrator.cli.screen import wide_console
+from orchestrator.cli.screen import count, wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.inventory import LocalInventory
@@ -68,14 +68,15 @@ def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None,
         console.print(f"cluster {about['name']}, dashboard {about['dashboard_url']}", soft_wrap=True)
     would = "would cost" if found["emulated"] else "cost"
     console.print(
-        f"{len(found['nodes'])} nodes at {dollars(found['usd_per_hour'])}/h; all runs so far {would} "
+        f"{count(len(found['nodes']), 'node')} at {dollars(found['usd_per_hour'])}/h; all runs so far {would} "
         f"{dollars(found['usd'])}{' (emulated)' if found['emulated'] else ''}",
         soft_wrap=True,
     )
     _show_nodes(console, found["nodes"])
     _show_jobs(console, found["jobs"])
     for service in found["services"]:
-        console.print(f"{service['name']}: {service['status']}, {service['replicas']} replicas, {service['url']}")
+        replicas = f"{count(service['replicas'], 'replica')} with the ingress"
+        console.print(f"{service['name']}: {service['status']}, {replicas}, {service['url']}", soft_wrap=True)
 
 
 def _show_nodes(console: Console, nodes: list[dict[str, Any]]) -> None:

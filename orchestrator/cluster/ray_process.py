@@ -108,6 +108,7 @@ def shell_environment(state: StateDir, cluster: ClusterState) -> dict[str, str]:
         **_access(state, cluster),
         "RAY_ADDRESS": cluster.ray_address,
         "RAY_API_SERVER_ADDRESS": cluster.dashboard_url,
+        "ORCHESTRATOR_SERVE_URL": cluster.serve_url,
     }
 
 

@@ -87,7 +87,7 @@ def _add_catalog_and_runs(app: FastAPI, controller: Controller) -> None:
         if body.catalog_text is not None:
             base_dir = body.base_dir or str(Path.cwd())
             own = CatalogText(text=body.catalog_text, file="catalog", base_dir=base_dir)
-        assignment = begin_run(controller, body.job, body.submission_id or "", own)
+        assignment = begin_run(controller, body.job, body.submission_id or "", own, kind=body.kind)
         return Response(_ASSIGNMENT.dump_json(assignment), media_type="application/json")
 
     @app.post("/v1/runs/{run_id}/events")

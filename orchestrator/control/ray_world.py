@@ -31,6 +31,10 @@ from orchestrator.policy.observed import Driver, DriverStatus
 TIMEOUT_S = 15.0
 DEPLOY_TIMEOUT_S = 60.0
 """The first deployment starts Serve itself."""
+HELPERS = frozenset({"PreemptionWatcher", "TrainController", "PlacementGroupCleaner"})
+"""Ray's own actors without resources, which it puts on any node: a run does not use the nodes they happen to be on
+(Ray 2.60, `ray/train/v2/_internal`)."""
+
 MAX_ACTORS = 10_000
 """The most that Ray's state API lists at once (`RAY_MAX_LIMIT_FROM_API_SERVER`)."""
 
@@ -136,7 +140,7 @@ class RayWorld:
         return tuple(
             Worker(ray_job_id=row["job_id"], node_id=ids.get(row["node_id"], row["node_id"]))
             for row in rows
-            if row.get("node_id")
+            if row.get("node_id") and row.get("class_name") not in HELPERS
         )
 
     def _apps(self, ids: Mapping[str, str]) -> tuple[ServedApp, ...]:

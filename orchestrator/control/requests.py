@@ -19,11 +19,13 @@ from orchestrator.model.assignment import Assignment
 from orchestrator.model.error import OperationError
 from orchestrator.model.event import Event
 from orchestrator.model.instant import to_iso
-from orchestrator.model.job import BatchJob, Job, ServeJob
+from orchestrator.model.job import BatchJob, Job, Kind, ServeJob
 from orchestrator.model.run import Attempt, AttemptState, Run, RunState
 from orchestrator.policy import candidates
 from orchestrator.policy.observed import Driver
 from orchestrator.policy.schedule import local_date
+
+DRIVERS = {Kind.TRAIN: "python -m jobs.finetune", Kind.BATCH: "python -m jobs.batch_infer"}
 
 
 class UnknownError(OperationError):
@@ -49,12 +51,22 @@ def apply_catalog(controller: Controller, source: CatalogText) -> tuple[Planned,
         return planned, told
 
 
-def begin_run(controller: Controller, job_name: str, submission_id: str, own: CatalogText | None) -> Assignment:
-    """The assignment of a driver that just started; RefusedError when it must not go on."""
+def begin_run(
+    controller: Controller,
+    job_name: str,
+    submission_id: str,
+    own: CatalogText | None,
+    *,
+    kind: str | None = None,
+) -> Assignment:
+    """The assignment of a driver that just started, for jobs of `kind` (None = any); RefusedError when it must not go
+    on."""
     with controller.quiet():
         now = controller.clock()
         planned = _planned(controller, own)
         job = _job(planned, job_name)
+        if kind is not None and job.kind.value != kind:
+            raise RefusedError(f"{job_name} is a {job.kind.value} job.", f"Submit it with {DRIVERS[job.kind]}.")
         check_placeable(planned, job)
         with controller.database.read() as connection:
             going_on = [run for run in runs.of_job(connection, job_name) if run.state is RunState.OPEN]

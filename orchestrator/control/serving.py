@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from orchestrator.control.planning import Models, Planned, choices
 from orchestrator.model.error import InputError
 from orchestrator.model.instant import from_iso
-from orchestrator.model.job import ServeJob
+from orchestrator.model.job import ServeJob, Task
 from orchestrator.model.plan import Choice
 from orchestrator.policy import candidates
 from orchestrator.policy.observed import PoolFailure, StalledModel
@@ -112,6 +112,10 @@ class _Place:
 
 
 def _service(place: _Place, job: ServeJob, models: Models) -> Service:
+    if job.task is not Task.GENERATE:
+        raise Unready(f"task {job.task.value} is planned and priced, but there is no application that serves it yet")
+    if job.quantization is not None and not place.planned.emulated:
+        raise Unready("quantised weights are planned for, but engines load weights as they are, which may not fit")
     storage = place.planned.catalog.cluster.storage
     missing = models.missing_inputs(job, place.planned.catalog)
     if missing:

@@ -37,9 +37,11 @@ class CatalogBody(_Body):
 
 
 class RunBody(_Body):
-    """`POST /v1/runs`: which job begins; with a catalog of its own, or from the applied one."""
+    """`POST /v1/runs`: which job begins, with a catalog of its own or from the applied one. `kind`: what its driver
+    runs."""
 
     job: str = Field(min_length=1, max_length=200)
+    kind: Literal["train", "batch"] | None = None
     submission_id: str | None = Field(default=None, max_length=200)
     catalog_text: str | None = Field(default=None, max_length=MAX_CATALOG_CHARS)
     base_dir: str | None = Field(default=None, max_length=4000)

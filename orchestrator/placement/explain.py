@@ -12,6 +12,13 @@ SHOWN_REASONS = 3
 SHOWN_OFFERS = 3
 PAID_BY_THE_HOUR = frozenset({"compute", "startup", "interruptions", "cold-starts"})
 
+EARLY = (
+    "max-price", "needs-accelerator", "accelerator", "market", "left-out", "unknown-hardware", "spot-not-cheaper",
+    "no-on-demand-price", "implausible-price", "zero-price", "duplicate", "hardware-mismatch",
+    "fractional-accelerator", "local-zone", "other-region",
+)  # fmt: skip
+"""Reasons that need no estimate, latest first; all others come later and say more."""
+
 REASONS = {
     "accelerator": "the job asks for another accelerator",
     "budget": "the cluster's budget does not allow it",
@@ -88,7 +95,7 @@ def summary(placement: Placement) -> str:
     """A clause for a table: the next other hardware and its distance; without a choice the commonest reasons."""
     chosen = placement.chosen
     if chosen is None:
-        shown = sorted(placement.rejections, key=lambda rejection: (_foreign(rejection), -len(rejection.offers)))
+        shown = sorted(placement.rejections, key=lambda rejection: (_how_far(rejection), -len(rejection.offers)))
         return "; ".join(f"{reason(rejection)} ({len(rejection.offers)})" for rejection in shown[:SHOWN_REASONS])
     cheaper = [each for each in placement.candidates if each.expected_usd < chosen.expected_usd]
     if cheaper:
@@ -99,8 +106,9 @@ def summary(placement: Placement) -> str:
     return f"next type: {describe(other)} ({_distance(other, chosen)})"
 
 
-def _foreign(rejection: Rejection) -> bool:
-    return rejection.reason in ("other-region", "local-zone")
+def _how_far(rejection: Rejection) -> int:
+    """Offers that got furthest come first: they are what the job nearly had."""
+    return EARLY.index(rejection.reason) if rejection.reason in EARLY else -1
 
 
 def _distance(other: Choice, chosen: Choice) -> str:

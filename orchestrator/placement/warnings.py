@@ -1,10 +1,11 @@
 """What a plan's reader should know before trusting it: old prices, missing sizes."""
 
+from collections.abc import Iterator
 from datetime import date
 
 from orchestrator.model.catalog import Catalog
 from orchestrator.model.instant import from_iso
-from orchestrator.model.job import BatchJob, TrainJob
+from orchestrator.model.job import BatchJob, Job, ServeJob, Task, TrainJob
 from orchestrator.model.offer import PriceBook
 from orchestrator.placement.batch import ASSUMED_ROWS
 from orchestrator.placement.training import ASSUMED_TOKENS
@@ -17,7 +18,7 @@ def warnings(catalog: Catalog, book: PriceBook, now: str) -> tuple[str, ...]:
     """Warnings in a fixed order: prices first, then jobs by name."""
     return (
         *_about_prices(catalog, book, now),
-        *(text for job in sorted(catalog.jobs, key=lambda job: job.name) if (text := _about_job(job))),
+        *(text for job in sorted(catalog.jobs, key=lambda job: job.name) for text in _about_job(job)),
     )
 
 
@@ -36,12 +37,20 @@ def _about_prices(catalog: Catalog, book: PriceBook, now: str) -> list[str]:
     return found
 
 
-def _about_job(job: object) -> str | None:
+def _about_job(job: Job) -> Iterator[str]:
     if isinstance(job, TrainJob) and job.tokens is None:
-        return f"{job.name}: tokens are not given; the estimate assumes {ASSUMED_TOKENS:,.0f} per epoch"
+        yield f"{job.name}: tokens are not given; the estimate assumes {ASSUMED_TOKENS:,.0f} per epoch"
     if isinstance(job, BatchJob) and job.rows is None:
-        return f"{job.name}: rows are not given; the estimate assumes {ASSUMED_ROWS:,.0f}"
-    return None
+        yield f"{job.name}: rows are not given; the estimate assumes {ASSUMED_ROWS:,.0f}"
+    if isinstance(job, BatchJob | ServeJob) and job.quantization is not None:
+        yield f"{job.name}: quantised weights are planned for, but engines still load the weights as they are"
+    if isinstance(job, ServeJob):
+        if job.overflow is not None:
+            yield f"{job.name}: overflow counts in the plan, but requests are not forwarded to it yet"
+        if job.speculative_method is not None:
+            yield f"{job.name}: speculative decoding is not handed to the engine yet"
+        if job.task is not Task.GENERATE:
+            yield f"{job.name}: task {job.task.value} is planned and priced, but there is no application for it yet"
 
 
 def _is_date(text: str) -> bool:

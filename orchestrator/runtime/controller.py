@@ -60,12 +60,20 @@ class Controller:
             raise InputError(f"the token file {token_path} is missing.", "Run `orchestrator up` again.")
         return cls(url, token_path, submission_id=submission_id(env))
 
-    def begin_run(self, job: str, catalog_text: str | None = None, base_dir: str | None = None) -> Assignment:
-        """The assignment of this driver's attempt. Waits while the controller restarts.
+    def begin_run(
+        self, job: str, catalog_text: str | None = None, base_dir: str | None = None, kind: str | None = None
+    ) -> Assignment:
+        """The assignment of this driver's attempt, which runs jobs of `kind`. Waits while the controller restarts.
 
         InputError when the catalog or the job's name is wrong, OperationError when the run may not begin now.
         """
-        body = {"job": job, "submission_id": self._submission_id, "catalog_text": catalog_text, "base_dir": base_dir}
+        body = {
+            "job": job,
+            "kind": kind,
+            "submission_id": self._submission_id,
+            "catalog_text": catalog_text,
+            "base_dir": base_dir,
+        }
         try:
             response = self._patiently("/v1/runs", body)
         except (httpx.HTTPError, Undelivered) as error:

@@ -5,13 +5,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchestrator.model.assignment import Assignment
-from orchestrator.model.error import OperationError
+from orchestrator.model.error import InputError, OperationError
 from orchestrator.model.job import TrainJob
 from orchestrator.runtime import storage
 from orchestrator.runtime.controller import Controller
+from orchestrator.runtime.user_errors import TRIES, Guarded, user_error
 
 MAX_FAILURES = 10
-"""Nodes lost without notice, and errors of the training function, before a run fails. Notices are not counted."""
+"""Nodes lost without notice before a run fails. Notices are not counted; errors of the user's code end it sooner
+(user_errors.py)."""
 
 RAY_SETTINGS = {
     "RAY_TRAIN_PREEMPTION_POLL_INTERVAL_S": "1",  # how soon workers learn of a notice; by default 5 s of it are lost
@@ -29,7 +31,10 @@ ACCELERATOR_SHARE = 0.001
 def fit(
     assignment: Assignment, loop: Callable[[dict[str, Any]], Any], config: Mapping[str, Any], controller: Controller
 ) -> dict[str, Any]:
-    """Runs `loop(config)` on every worker until it returns, restarting it after interruptions; what rank 0 returned."""
+    """Runs `loop(config)` on every worker until it returns, restarting it after interruptions; what rank 0 returned.
+
+    InputError when the loop's own code fails twice in the same way, OperationError when training fails otherwise.
+    """
     for name, value in RAY_SETTINGS.items():
         os.environ.setdefault(name, value)
     from ray.train.v2.api.exceptions import TrainingFailedError
@@ -38,6 +43,12 @@ def fit(
         result = trainer(assignment, loop, config, controller).fit()
     except TrainingFailedError as error:
         raise OperationError(f"training failed: {_last_line(error)}.", "The job's log has the whole error.") from error
+    wrong = user_error(result.return_value)
+    if wrong is not None:
+        raise InputError(
+            f"the training function failed {TRIES} times in the same way: {wrong.strip().splitlines()[-1]}",
+            f"Its last lines:\n{wrong.strip()}",
+        )
     return dict(result.return_value or {})
 
 
@@ -55,7 +66,7 @@ def trainer(
     restarts = job.checkpoint.recovery == "auto-restart"
     filesystem, path = storage.filesystem(job.checkpoint.storage)
     return TorchTrainer(
-        loop,
+        Guarded(loop, storage.join(job.checkpoint.storage, assignment.run_id, "user-error.json")),
         train_loop_config=dict(config),
         torch_config=TorchConfig(backend=backend(assignment)),
         scaling_config=ScalingConfig(

@@ -96,6 +96,7 @@ def test_env_prints_what_a_shell_needs(aws_head: StateDir) -> None:
     as_json = json.loads(run("env", "--json", "--state-dir", aws_head.root).output)
     assert as_json.keys() == {
         "ORCHESTRATOR_API_URL",
+        "ORCHESTRATOR_SERVE_URL",
         "ORCHESTRATOR_STATE_DIR",
         "ORCHESTRATOR_TOKEN_PATH",
         "RAY_ADDRESS",

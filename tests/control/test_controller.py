@@ -238,6 +238,18 @@ def test_a_driver_lost_before_it_began_is_submitted_again(applied: Bench) -> Non
     assert applied.world.deeds[1:] == [f"submit {second.submission_id}"]
 
 
+def test_a_service_without_an_application_waits_alone(bench: Bench, service_text: str) -> None:
+    """It must not stop the loop: every other job depends on it."""
+    embedder = """\
+  vectors:
+    {kind: serve, models: {only: base}, task: embed, traffic: {requests_per_second: 2, prompt_tokens: 80}}
+"""
+    apply_catalog(bench.controller, bench.catalog(service_text + embedder))
+    bench.tick(5)
+    assert bench.world.deeds == ["deploy chat"] and told(bench, "trouble") == []
+    assert any("no application that serves it yet" in message for message in told(bench, "waiting"))
+
+
 def test_services_are_deployed_and_kept(bench: Bench, service_text: str) -> None:
     bench.models.absent = {"tune"}
     apply_catalog(bench.controller, bench.catalog(service_text))

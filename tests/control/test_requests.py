@@ -175,6 +175,14 @@ def test_an_unplaceable_job_is_refused_with_reasons(bench: Bench, catalog_text: 
         begin_run(bench.controller, "tune", "", None)
 
 
+def test_a_driver_of_another_kind_opens_no_run(applied: Bench) -> None:
+    with pytest.raises(RefusedError, match=r"nightly is a batch job. Submit it with python -m jobs.batch_infer"):
+        begin_run(applied.controller, "nightly", "", None, kind="train")
+    with applied.controller.database.read() as connection:
+        assert runs.of_job(connection, "nightly") == ()
+    assert begin_run(applied.controller, "tune", "", None, kind="train").job.name == "tune"
+
+
 def test_a_service_is_not_submitted(bench: Bench, service_text: str) -> None:
     apply_catalog(bench.controller, bench.catalog(service_text))
     with pytest.raises(RefusedError, match="chat is a service"):

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.model.card import Dtype
-from orchestrator.model.job import JobClass, Lifecycle, Method, Replicas, Slo, Task
+from orchestrator.model.job import JobClass, Lifecycle, Method, Overflow, Replicas, Slo, Task
 from orchestrator.model.offer import RefusedOffer
 from orchestrator.model.plan import Status
 from orchestrator.offers import load_snapshot
@@ -125,6 +125,16 @@ def test_warnings_name_old_undated_and_missing_prices_and_assumed_sizes(make):
         assert part in text, part
     fresh = place(make.catalog(make.train()), make.book(make.offer("g6.xlarge", "0.35")), make.now)
     assert fresh.warnings == ()
+
+
+def test_warnings_name_what_is_planned_but_not_carried_out_yet(make):
+    job = make.serve(
+        quantization=Dtype.INT8, speculative_method="ngram", task=Task.EMBED,
+        overflow=Overflow(to="https://api.example.com/v1", key_env="KEY", max_spend_usd_per_day=Decimal(20)),
+    )  # fmt: skip
+    found = place(make.catalog(job), make.book(make.on_demand("g6.xlarge", "0.80")), "2026-11-02").warnings
+    for word in ("quantised weights", "overflow", "speculative", "task embed"):
+        assert any(word in text and text.startswith("chat: ") for text in found), word
 
 
 @pytest.mark.parametrize("now", ["2026-11-30T00:00:00Z", "2026-11-30T01:00:00+01:00", "2026-11-30"])

@@ -105,3 +105,11 @@ def test_reasons_are_written_in_words(plan):
     for job in plan.jobs:
         for rejection in job.placement.rejections:
             assert rejection.reason in REASONS
+
+
+def test_without_a_choice_the_offers_that_got_furthest_say_why(make):
+    """Sixty offers of other accelerators say nothing; that the one accelerator asked for lacks bf16 says it all."""
+    others = [make.offer("g6.xlarge", "0.35", zone=f"use1-az{zone}") for zone in range(1, 9)]
+    job = make.train(model=make.smollm2(), accelerators=("T4",))
+    plan = place(make.catalog(job), make.book(*others, make.offer("g4dn.xlarge", "0.2")), make.now)
+    assert summary(plan.jobs[0].placement).startswith("the hardware lacks the precision: needs bf16, has not on T4 (1)")

@@ -76,12 +76,18 @@ def client(api, tmp_path, **changes):
 
 def test_begins_a_run(tmp_path, assignment):
     api = Api(httpx.Response(200, content=ASSIGNMENT.dump_json(assignment)))
-    assert client(api, tmp_path).begin_run("nightly", "version: 1", "/here") == assignment
+    assert client(api, tmp_path).begin_run("nightly", "version: 1", "/here", "batch") == assignment
     (request,) = api.requests
     assert (request.method, request.url.path) == ("POST", "/v1/runs")
     assert request.headers["authorization"] == "Bearer secret"
     assert api.bodies() == [
-        {"job": "nightly", "submission_id": "sub-1", "catalog_text": "version: 1", "base_dir": "/here"}
+        {
+            "job": "nightly",
+            "kind": "batch",
+            "submission_id": "sub-1",
+            "catalog_text": "version: 1",
+            "base_dir": "/here",
+        }
     ]
 
 

@@ -62,7 +62,9 @@ class Batch(Job):
     )
     id_column: Text = setting("id", "Column of `input` with a unique id; each id gets one output row.")
     prompt: Template = setting("{{ prompt }}", "Jinja template of the prompt; columns of `input` are its variables.")
-    rows: WholeCount | None = setting(None, "Rows of one run, such as `5M`.", otherwise="measured from the input")
+    rows: WholeCount | None = setting(
+        None, "Rows of one run, such as `5M`.", otherwise="10,000 are assumed in the plan; a run takes all of the input"
+    )
     prompt_tokens: Count | None = setting(
         None, "Mean tokens of a prompt.", otherwise="`256`, or half the context if shorter"
     )

@@ -63,7 +63,9 @@ class Train(Job):
         otherwise="`heldout.parquet` beside `data`, if there is one",
     )
     tokens: WholeCount | None = setting(
-        None, "Training tokens of one epoch, such as `40M`.", otherwise="measured from the data"
+        None,
+        "Training tokens of one epoch, such as `40M`.",
+        otherwise="1M are assumed in the plan; training takes all of the data",
     )
     epochs: Epochs = setting(1.0, "Passes over the data.", otherwise="`1`")
     precision: Precision = setting(Dtype.BF16, "Number format of computation; never quantised.")

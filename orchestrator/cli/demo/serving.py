@@ -19,6 +19,7 @@ from orchestrator.model.job import TrainJob
 JOB = "ops-assistant"
 READY_DEADLINE_S = 480.0
 REQUEST_TIMEOUT_S = 60.0
+SHOWN_CHARACTERS = 110
 SHORT_WORDS = 50
 
 
@@ -34,6 +35,8 @@ def talk(stage: Stage, planned: PlannedFile, number: int) -> None:
         names = [each["id"] for each in client.get("/v1/models").json()["data"]]
         story.say(f"{stage.cluster.serve_url}/v1 answers, models: {', '.join(names)}")
         short, long = example_prompts(planned)
+        story.say(f"short: {escape(shortened(short))}")
+        story.say(f"long: {escape(shortened(long))}")
         ask(stage, client, "auto", short, expect="small")
         ask(stage, client, "auto", long, expect="large")
         ask(stage, client, "large", short, expect="large")
@@ -89,6 +92,12 @@ def example_prompts(planned: PlannedFile) -> tuple[str, str]:
     while len(long.split()) < SHORT_WORDS:
         long = f"{long} {long}"
     return short, long
+
+
+def shortened(prompt: str) -> str:
+    """The beginning of a prompt, as one line."""
+    line = " ".join(prompt.split())
+    return line if len(line) <= SHOWN_CHARACTERS else f"{line[:SHOWN_CHARACTERS]}…"
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Story:
     def say(self, text: str) -> None:
         """One line, with minutes and seconds since the beginning."""
         minutes, seconds = divmod(int(self.elapsed_s), 60)
-        self.console.print(f"[dim]{minutes:2d}:{seconds:02d}[/dim]  {text}", highlight=False)
+        self.console.print(f"[dim]{minutes:2d}:{seconds:02d}[/dim]  {text}", highlight=False, soft_wrap=True)
 
     def wait(self, what: str, probe: Callable[[], Found | None], deadline_s: float) -> Found:
         """Polls until `probe` returns something; raises when it does not within `deadline_s`."""
