@@ -148,6 +148,7 @@ def serve_job(name: str, job: serve.Serve, cards: Mapping[str, ModelCard], clust
         speculative_method=job.speculative.method if job.speculative else None,
         engine=_engine(job.engine),
         overflow=_overflow(job.overflow) if job.overflow else None,
+        sharing=job.sharing,
     )
 
 

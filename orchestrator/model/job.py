@@ -225,7 +225,8 @@ class Overflow:
 class ServeJob(Common):
     """A service. `models` maps part name → card; with several parts each part is placed on its own.
 
-    `traffic_share` of a part is the assumed share of requests its routes take (they sum to 1).
+    `traffic_share` of a part is the assumed share of requests its routes take (they sum to 1). With `sharing` a part
+    may be given a share of an accelerator, beside other small services.
     """
 
     models: tuple[tuple[str, ModelCard], ...]
@@ -240,6 +241,7 @@ class ServeJob(Common):
     speculative_method: str | None
     engine: Engine
     overflow: Overflow | None
+    sharing: bool = True
 
     @property
     def kind(self) -> Kind:

@@ -48,7 +48,8 @@ class Choice:
 
     `expected_usd` and `expected_seconds` are per run for training and batch, per 730-hour month for a service;
     `costs` (name → USD, sorted by name) sums to `expected_usd`. `device_seconds` is the pure work of a run, summed over
-    copies of the model, 0 for a service: what a finished run is measured against.
+    copies of the model, 0 for a service: what a finished run is measured against. `share` below 1 is the part of one
+    accelerator that a small service gets beside others; `instances` is then its part of the instances paid for.
     """
 
     offer: str
@@ -66,6 +67,7 @@ class Choice:
     costs: tuple[tuple[str, Decimal], ...]
     basis: Basis
     device_seconds: float = 0.0
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 
 from orchestrator.model.job import Kind
 from orchestrator.model.offer import Market
@@ -76,6 +77,10 @@ def describe(choice: Choice) -> str:
     if choice.accelerator:
         count = f"{choice.accelerators_per_instance} x " if choice.accelerators_per_instance > 1 else ""
         hardware += f" ({count}{choice.accelerator})"
+    if choice.share < 1.0:
+        part = Fraction(choice.share).limit_denominator(16)
+        article = "an" if str(choice.accelerator)[:1] in "AHL" else "a"
+        return f"{part} of {article} {choice.accelerator} ({choice.instance_type}) {choice.market.value}, shared"
     if len(choice.pools) > 1:
         return f"{choice.instances:g} x {hardware}: {_markets(choice.pools)}"
     where = "" if choice.zone == "*" else f" in {choice.zone}"
@@ -94,6 +99,9 @@ def _markets(pools: tuple[Pool, ...]) -> str:
 def summary(placement: Placement) -> str:
     """A clause for a table: the next other hardware and its distance; without a choice the commonest reasons."""
     chosen = placement.chosen
+    if chosen is not None and chosen.share < 1.0:
+        alone = next((each for each in placement.candidates[1:]), None)
+        return f"alone: {describe(alone)} ({_distance(alone, chosen)})" if alone else "no other type suits"
     if chosen is None:
         shown = sorted(placement.rejections, key=lambda rejection: (_how_far(rejection), -len(rejection.offers)))
         return "; ".join(f"{reason(rejection)} ({len(rejection.offers)})" for rejection in shown[:SHOWN_REASONS])
@@ -147,6 +155,9 @@ def _chosen(choice: Choice, kind: Kind) -> Iterator[str]:
         yield "pools: " + ", ".join(f"{pool.instances:g} x {pool.offer}" for pool in choice.pools)
     costs = ", ".join(f"{name} {usd:.2f}" for name, usd in choice.costs)
     yield f"cost in USD: {costs} (estimated by {choice.basis.value})"
+    if choice.share < 1.0:
+        yield f"pays {choice.instances:.0%} of an instance, the rest is paid by those it shares with"
+        return
     degrees = choice.parallelism
     each = (
         f"{degrees.tensor} accelerators"

@@ -15,11 +15,15 @@ FIELDS = {"accelerators": float, "inside": float, "pcie": bool, "efa": bool}
 
 
 class Hardware:
-    """Instance types, sorted by name. Columns have one row per type; those of devices a column per tensor-parallel
-    degree of TENSOR_DEGREES, NaN where the instance has too few accelerators or lacks the precision."""
+    """Instance types, sorted by name, or with `share` below 1 that part of one accelerator of each.
 
-    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+    Columns have one row per type; those of devices a column per tensor-parallel degree of TENSOR_DEGREES, NaN where the
+    instance has too few accelerators or lacks the precision.
+    """
+
+    def __init__(self, types: tuple[InstanceType, ...], share: float = 1.0) -> None:
         self.types = types
+        self.share = share
         self._devices: dict[tuple[Dtype, Dtype | None], tuple[Device, tuple[Dtype, ...]]] = {}
 
     @cached_property
@@ -63,7 +67,7 @@ class Hardware:
         if (stored, wanted) not in self._devices:
             computed = tuple(inference_dtype(one, stored, wanted) for one in self.types)
             devices = [
-                _or_nothing(one, dtype, degree)
+                _or_nothing(one, dtype, degree) if self.share == 1.0 else _part(one, dtype, degree, self.share)
                 for one, dtype in zip(self.types, computed, strict=True)
                 for degree in TENSOR_DEGREES
             ]
@@ -74,6 +78,21 @@ class Hardware:
         """Single accelerators (or whole CPU machines) at one precision, as columns of shape (types, 1)."""
         devices, _ = self.for_inference(precision, precision)
         return Device(**{name: getattr(devices, name)[:, :1] for name in Device.__slots__})
+
+
+def _part(instance: InstanceType, dtype: Dtype, degree: int, share: float) -> Device:
+    """A share of one accelerator; nothing on CPU machines and for more than one."""
+    whole = _or_nothing(instance, dtype, degree)
+    part = share if degree == 1 and instance.accelerator else float("nan")
+    return Device(
+        value_bytes=whole.value_bytes,
+        is_cpu=whole.is_cpu,
+        tensor=whole.tensor,
+        count=1,
+        memory_gib=whole.memory_gib * part,
+        tflops=whole.tflops * part,
+        bandwidth_gb_per_s=whole.bandwidth_gb_per_s * part,
+    )
 
 
 def _or_nothing(instance: InstanceType, dtype: Dtype, degree: int) -> Device:

@@ -83,7 +83,8 @@ def oversized(work: Work, shelf: Shelf, found: Candidates, chosen: int) -> dict[
         return {}
     right = int((~broken).argmax())
     ruled_out = broken & (found.usd > found.usd[right])
-    ruled_out[chosen] = False
+    if chosen >= 0:
+        ruled_out[chosen] = False
     return {
         row: next(verdict for verdict in verdicts if verdict.broken[row]) for row in np.flatnonzero(ruled_out).tolist()
     }

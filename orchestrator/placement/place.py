@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.estimate.calibration import Experience, learn
+from orchestrator.estimate.calibration import Calibration, Experience, learn
 from orchestrator.estimate.money import round_usd
 from orchestrator.model.catalog import Catalog
 from orchestrator.model.instant import from_iso, to_iso
@@ -16,12 +16,14 @@ from orchestrator.model.plan import Choice, JobPlan, Placement, Plan, Rejection,
 from orchestrator.placement.examine import Examined, examine
 from orchestrator.placement.limits import Limit, capacities, exceeded, limits, per_instance
 from orchestrator.placement.oversized import oversized
+from orchestrator.placement.pools import pools
 from orchestrator.placement.refusal import Refusal, grouped, listed, merged
 from orchestrator.placement.runs import runs_per_month
+from orchestrator.placement.shares import NONE, shares
+from orchestrator.placement.sharing import Sharing
 from orchestrator.placement.shelf import Shelf
 from orchestrator.placement.slots import slots
-from orchestrator.placement.solve import Demand, solve, taken
-from orchestrator.placement.verdict import Verdict
+from orchestrator.placement.solve import Demand, Problem, solve
 from orchestrator.placement.warnings import warnings
 from orchestrator.placement.work import Work, works
 
@@ -42,17 +44,20 @@ def place(catalog: Catalog, book: PriceBook, now: str, experience: Sequence[Expe
     calibration = learn(experience)
     everything = works(catalog)
     examined = [examine(work, shelf, each, all_limits, calibration, at) for work in everything]
-    demands = [
-        Demand(name=work.name, level=work.level, candidates=found.candidates)
-        for work, found in zip(everything, examined, strict=True)
-    ]
-    times = slots(everything, at)
-    solution = solve(demands, capacities(all_limits), times)
-    used = taken(demands, solution.chosen, times).max(axis=0) if demands else np.zeros(len(all_limits), dtype=np.int64)
+    demands = _demands(everything, examined, shelf, calibration)
+    problem = Problem(
+        demands=demands,
+        capacity=capacities(all_limits),
+        slots=slots(everything, at),
+        pools=pools(shelf, each, (demand.shares for demand in demands)),
+    )
+    solution = solve(problem)
+    used = problem.taken(solution.chosen).max(axis=0, initial=0)
     out = _Out(barred=grouped(listed(shelf.barred)), used=used, limits=all_limits)
+    sharing = Sharing(problem, shelf, solution.chosen)
     placements = {
-        work.name: _placement(found, row, oversized(work, shelf, found.candidates, row) if row >= 0 else {}, out)
-        for work, found, row in zip(everything, examined, solution.chosen, strict=True)
+        work.name: _placement(work, found, row, shared, shelf, out)
+        for work, found, row, shared in zip(everything, examined, solution.chosen, sharing.choices(), strict=True)
     }
     objective = _objective(everything, placements, at)
     bound = min(round_usd(solution.lower_bound_usd), objective)
@@ -66,6 +71,18 @@ def place(catalog: Catalog, book: PriceBook, now: str, experience: Sequence[Expe
         warnings=warnings(catalog, book, at),
         jobs=_job_plans(everything, placements),
     )
+
+
+def _demands(
+    everything: tuple[Work, ...], examined: list[Examined], shelf: Shelf, calibration: Calibration
+) -> list[Demand]:
+    """What the solver chooses from. A share is worth looking at only if there is somebody to share with."""
+    found = [shares(work, shelf, calibration) for work in everything]
+    several = sum(len(each) > 0 for each in found) > 1
+    return [
+        Demand(name=work.name, level=work.level, candidates=one.candidates, shares=share if several else NONE)
+        for work, one, share in zip(everything, examined, found, strict=True)
+    ]
 
 
 def _objective(everything: tuple[Work, ...], placements: dict[str, Placement], now: str) -> Decimal:
@@ -87,8 +104,11 @@ class _Out:
     limits: tuple[Limit, ...]
 
 
-def _placement(found: Examined, row: int, ruled_out: dict[int, Verdict], out: _Out) -> Placement:
+def _placement(work: Work, found: Examined, row: int, shared: Choice | None, shelf: Shelf, out: _Out) -> Placement:
+    """`row` is that of the chosen candidate; with a share `shared` is chosen instead."""
     candidates = found.candidates
+    if shared is not None:
+        return _shared(work, found, shared, shelf, out)
     if row < 0:
         crowded = listed(
             (name, _crowded_out(uses, out)) for name, uses in zip(candidates.names, candidates.uses, strict=True)
@@ -100,6 +120,7 @@ def _placement(found: Examined, row: int, ruled_out: dict[int, Verdict], out: _O
             suitable=(),
             rejections=merged(grouped(*found.refused, crowded), out.barred),
         )
+    ruled_out = oversized(work, shelf, candidates, row)
     ranked = [row, *(other for other in range(len(candidates)) if other != row and other not in ruled_out)]
     oversize = listed((candidates.names[other], verdict.at(other)) for other, verdict in ruled_out.items())
     return Placement(
@@ -111,12 +132,27 @@ def _placement(found: Examined, row: int, ruled_out: dict[int, Verdict], out: _O
     )
 
 
+def _shared(work: Work, found: Examined, shared: Choice, shelf: Shelf, out: _Out) -> Placement:
+    """A share first, then whole accelerators as fallbacks."""
+    candidates = found.candidates
+    ruled_out = oversized(work, shelf, candidates, -1)
+    ranked = [row for row in range(len(candidates)) if row not in ruled_out and candidates.names[row] != shared.offer]
+    oversize = listed((candidates.names[other], verdict.at(other)) for other, verdict in ruled_out.items())
+    return Placement(
+        status=Status.PLACED,
+        chosen=shared,
+        candidates=(shared, *_fallbacks(found, [-1, *ranked])),
+        suitable=(shared.offer, *(candidates.names[row] for row in ranked)),
+        rejections=merged(grouped(*found.refused, oversize), out.barred),
+    )
+
+
 def _fallbacks(found: Examined, ranked: list[int]) -> list[Choice]:
     """The next best candidates; the last place goes to the cheapest on-demand one, if no other has it: when spot is
     out everywhere, that is where to go."""
     shown = ranked[1:MOST_CANDIDATES]
     on_demand = [row for row in ranked[1:] if ":on-demand:" in found.candidates.names[row]]
-    if on_demand and not set(on_demand) & {ranked[0], *shown}:
+    if shown and on_demand and not set(on_demand) & {ranked[0], *shown}:
         shown[-1] = on_demand[0]
     return [found.candidates.choice(row) for row in shown]
 

@@ -90,6 +90,28 @@ def ways(work: Work, job: ServeJob, shelf: Shelf, rows: np.ndarray, calibration:
     )
 
 
+def single(work: Work, job: ServeJob, found: Replicas) -> NDArray[np.bool_]:
+    """Machines on which one replica of degree 1 carries the whole peak, and no more are asked for: (types,)."""
+    possible = found.considered[:, 0]
+    for verdict in found.verdicts:
+        possible = possible & ~verdict.broken[:, 0]
+    peak = job.traffic.peak_requests_per_second * work.share
+    enough: NDArray[np.bool_] = possible & (found.requests_per_s[:, 0] >= peak)
+    return enough & (max(job.replicas.min, 1) + job.replicas.warm <= 1)
+
+
+def monthly_usd(work: Work, job: ServeJob) -> dict[str, float]:
+    """What a service costs a month beside its machines, by name, in whole millionths."""
+    traffic = job.traffic
+    requests_per_s = traffic.requests_per_second * work.share
+    tokens = traffic.prompt_tokens + traffic.output_tokens
+    found = {
+        "egress": money.egress_usd_per_month(requests_per_s, traffic.output_tokens),
+        "load-balancer": money.balancer_usd_per_month(requests_per_s, tokens, work.share),
+    }
+    return {name: round(usd, 6) for name, usd in found.items() if usd}
+
+
 def replicas(work: Work, job: ServeJob, shelf: Shelf, calibration: Calibration) -> Replicas:
     """What one copy carries on every machine."""
     if job.task is Task.GENERATE:
@@ -102,8 +124,6 @@ def _costs(
 ) -> dict[str, np.ndarray]:
     """USD a month by name."""
     traffic = job.traffic
-    requests_per_s = traffic.requests_per_second * work.share
-    tokens = traffic.prompt_tokens + traffic.output_tokens
     scale_ups = SCALE_UPS_PER_DAY[traffic.pattern] * DAYS_PER_MONTH * (spreads.peak - spreads.instances)
     price = shelf.price[rows][:, None]
     return costed(
@@ -111,11 +131,8 @@ def _costs(
         compute=spreads.usd_per_hour * money.HOURS_PER_MONTH,
         interruptions=money.node_usd(spreads.interruptions_per_hour * money.HOURS_PER_MONTH * start_s, price),
         image=money.image_usd(shelf.is_cpu[rows][:, None], money.SECONDS_PER_MONTH),
-        egress=money.egress_usd_per_month(requests_per_s, traffic.output_tokens),
-        **{
-            "cold-starts": money.node_usd(scale_ups * start_s, price),
-            "load-balancer": money.balancer_usd_per_month(requests_per_s, tokens, work.share),
-        },
+        **{"cold-starts": money.node_usd(scale_ups * start_s, price)},
+        **monthly_usd(work, job),
     )
 
 

@@ -1,6 +1,7 @@
 """The shelf: all offers a cluster may choose from, as columns, and what never gets onto it."""
 
 from collections.abc import Iterable
+from copy import copy
 from decimal import Decimal
 from functools import cached_property
 
@@ -37,6 +38,7 @@ class Shelf:
             reason = other_region(cluster) if elsewhere else Refusal(reason=row.reason, needed=None, available=None)
             barred.append((row.name, reason))
         self.cluster = cluster
+        self._shared: dict[float, Shelf] = {}
         self.opened: dict[tuple[object, ...], tuple[NDArray[np.intp], Refusals]] = {}
         """What suitable.py found for jobs that ask for the same."""
         self.offers = tuple(usable)
@@ -45,6 +47,14 @@ class Shelf:
         index = {_identity(one): position for position, one in enumerate(self.hardware.types)}
         self.machine = np.array([index[_identity(offer.instance)] for offer in usable], dtype=np.intp)
         """Row of the offer's instance type in `hardware`."""
+
+    def shared(self, share: float) -> "Shelf":
+        """The same offers with that part of one accelerator each."""
+        if share not in self._shared:
+            other = copy(self)
+            other.hardware = Hardware(self.hardware.types, share)
+            self._shared[share] = other
+        return self._shared[share]
 
     def price_of(self, name: str) -> Decimal:
         """USD per instance and hour of an offer by name."""

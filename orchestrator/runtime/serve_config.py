@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.model import labels
 from orchestrator.model.card import ModelCard
 from orchestrator.model.error import InputError
-from orchestrator.model.job import ServeJob, Task
+from orchestrator.model.job import Engine, ServeJob, Task
 from orchestrator.model.node import ANY_ZONE
 from orchestrator.model.plan import Choice
 from orchestrator.runtime import engine
@@ -145,9 +145,10 @@ def _ingress_options() -> dict[str, Any]:
 
 def _llm_config(job: ServeJob, part: ServedPart, *, emulated: bool, threads: int) -> dict[str, Any]:
     compute = engine.compute_on(part.choice.accelerator, emulated=emulated)
+    tensor = part.choice.parallelism.tensor
     return {
         "model_loading_config": {"model_id": part.name, "model_source": part.path},
-        "engine_kwargs": engine.engine_kwargs(job.engine, part.card, compute, part.choice.parallelism.tensor),
+        "engine_kwargs": engine.engine_kwargs(_within_share(job.engine, part.choice), part.card, compute, tensor),
         "accelerator_config": {"kind": "gpu" if compute is engine.Compute.ACCELERATOR else "cpu"},
         "placement_group_config": {"bundles": _bundles(part), "strategy": "STRICT_PACK"},
         "runtime_env": {"env_vars": engine.engine_env(compute, threads)},
@@ -155,12 +156,19 @@ def _llm_config(job: ServeJob, part: ServedPart, *, emulated: bool, threads: int
     }
 
 
+def _within_share(settings: Engine, choice: Choice) -> Engine:
+    """An engine on a part of an accelerator takes that part of what it might use of a whole one."""
+    return replace(settings, gpu_memory_utilization=settings.gpu_memory_utilization * choice.share)
+
+
 def _bundles(part: ServedPart) -> list[dict[str, float]]:
     """One bundle per accelerator; an emulated accelerator is asked for exactly as a real one."""
     choice = part.choice
     if choice.accelerator is None:
         return [{"CPU": part.cpus}]
-    bundle = {"CPU": part.cpus, "GPU": 1, f"accelerator_type:{choice.accelerator}": 0.001}
+    # Ray and vLLM take a part of a GPU as they take a whole one; its memory is bounded below.
+    gpus = choice.share if choice.share < 1 else 1
+    bundle = {"CPU": part.cpus, "GPU": gpus, f"accelerator_type:{choice.accelerator}": 0.001}
     return [dict(bundle) for _ in range(choice.parallelism.tensor)]
 
 

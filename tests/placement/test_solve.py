@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.placement.candidate import Candidates
+from orchestrator.placement.pools import Pools
+from orchestrator.placement.shares import NONE
 from orchestrator.placement.slots import Slots
-from orchestrator.placement.solve import Demand, fits, solve, taken
+from orchestrator.placement.solve import Demand, Problem, solve
 
 LIMITS = 3
 
@@ -24,7 +26,19 @@ def demand(name: str, level: int, *candidates: tuple[str, int, tuple[int, ...]])
         devices=np.ones(len(ranked), dtype=np.int64), usd=usd, usd_per_month=usd,
         uses=uses, mean_uses=uses, choice=lambda row: row,
     )  # fmt: skip
-    return Demand(name=name, level=(level, 0), candidates=found)
+    return Demand(name=name, level=(level, 0), candidates=found, shares=NONE)
+
+
+NO_POOLS = Pools(
+    row=np.zeros(0, dtype=np.intp), usd_per_month=np.zeros(0), accelerators=np.zeros(0),
+    uses=np.zeros((0, LIMITS), dtype=np.int64), index=np.zeros(0, dtype=np.intp),
+)  # fmt: skip
+
+
+def problem_of(demands, capacity, slots=None) -> Problem:
+    return Problem(
+        demands=demands, capacity=np.array(capacity, dtype=np.int64), slots=slots or always(demands), pools=NO_POOLS
+    )
 
 
 def always(demands) -> Slots:
@@ -33,8 +47,8 @@ def always(demands) -> Slots:
 
 
 def run(demands, capacity, **options):
-    found = solve(demands, np.array(capacity, dtype=np.int64), always(demands), **options)
-    assert not demands or fits(demands, found.chosen, np.array(capacity, dtype=np.int64), always(demands))
+    found = solve(problem_of(demands, capacity), **options)
+    assert problem_of(demands, capacity).fits(found.chosen)
     return found
 
 
@@ -48,9 +62,8 @@ def value(demands, chosen):
 
 def brute_force(demands, capacity):
     ways = itertools.product(*(range(-1, len(each.candidates)) for each in demands))
-    return min(
-        value(demands, way) for way in ways if (taken(demands, way, always(demands)) <= np.array(capacity)).all()
-    )
+    problem = problem_of(demands, capacity)
+    return min(value(demands, way) for way in ways if problem.fits(way))
 
 
 @st.composite
@@ -128,9 +141,8 @@ def test_as_many_as_possible_are_placed(capacity):
 def test_work_that_never_meets_shares_no_limit():
     demands = [demand(name, 0, ("o", 5, (3, 0, 0))) for name in ("day", "night")]
     apart = Slots(active=np.eye(2, dtype=bool), relaxed=np.zeros((2, 2), dtype=bool))
-    room = np.array([3, 0, 0], dtype=np.int64)
-    assert solve(demands, room, apart).chosen == (0, 0)
-    assert sorted(solve(demands, room, always(demands)).chosen) == [-1, 0]
+    assert solve(problem_of(demands, [3, 0, 0], apart)).chosen == (0, 0)
+    assert sorted(solve(problem_of(demands, [3, 0, 0])).chosen) == [-1, 0]
 
 
 def test_nothing_to_place():

@@ -109,6 +109,15 @@ def test_a_service_may_run_in_any_of_its_pools(pools: tuple[Pool, ...], markets:
     assert selector["ray.io/market-type"] == markets and selector.get("ray.io/availability-zone") == zones
 
 
+def test_a_share_asks_for_that_part_of_a_gpu_and_of_its_memory() -> None:
+    whole, quarter = (
+        only_llm_config(render([service(serve_job(), choice(share=share))], emulated=False)) for share in (1.0, 0.25)
+    )
+    assert quarter["placement_group_config"]["bundles"] == [{"CPU": 1, "GPU": 0.25, "accelerator_type:L4": 0.001}]
+    used = [config["engine_kwargs"]["gpu_memory_utilization"] for config in (whole, quarter)]
+    assert used == [0.9, 0.9 * 0.25]
+
+
 @pytest.mark.parametrize(
     ("made", "emulated", "kind", "tensor", "bundles"),
     [

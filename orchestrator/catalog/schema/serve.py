@@ -131,6 +131,9 @@ class Serve(Job):
     overflow: Overflow | None = setting(
         None, "Where requests go that find no capacity.", otherwise="nowhere: they wait or fail"
     )
+    sharing: bool = setting(
+        True, "Small models may have a part of an accelerator beside those of other services, or of this one."
+    )
     lifecycle: LifecycleChoice = setting(
         Lifecycle.AUTO, "`spot`, `on-demand`, or `auto`: spot with an on-demand base, or on-demand, as the SLO needs."
     )
