@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.catalog import CatalogError, load
+from orchestrator.cli.quiet import native_output_to_stderr
 from orchestrator.cli.state_dir_option import state_of
 from orchestrator.cli.variations import with_deadlines, with_less, with_prices
 from orchestrator.estimate.calibration import Experience
@@ -73,7 +74,8 @@ def plan(
     learnt = _learnt(ledger)
     before = _saved(old) if old is not None else None
     ready = time.perf_counter()
-    found = place(loaded, book, at, learnt)
+    with native_output_to_stderr():
+        found = place(loaded, book, at, learnt)
     done = time.perf_counter()
     if before is not None:
         _show_difference(before, plan_as_dict(found, {}), cast(str, old), as_json=as_json)

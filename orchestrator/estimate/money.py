@@ -107,7 +107,9 @@ def node_usd(seconds: Column, price_usd_per_hour: Column, nodes: Column = 1.0) -
 
 def round_usd(amount: Decimal | float) -> Decimal:
     """Amount in USD to six decimals."""
-    return (amount if isinstance(amount, Decimal) else Decimal(repr(float(amount)))).quantize(MILLIONTH)
+    if isinstance(amount, Decimal):
+        return amount.quantize(MILLIONTH)
+    return Decimal(round(amount * 1e6)).scaleb(-6)
 
 
 def checkpoint_usd(checkpoint_gb: float, keep: int, interval_s: float, run_s: Column) -> Column:

@@ -1,7 +1,7 @@
 """Candidates: for one piece of work, the best way on each offer that suits it, as columns, cheapest first."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,7 @@ def candidates(
     ranked = np.flatnonzero(suits)
     ranked = ranked[np.lexsort((ranked, cost[ranked, option[ranked]]))]
     chosen = option[ranked]
+    bare = replace(ways, verdicts=())  # nobody asks again why, and a thousand jobs' verdicts are large
     found = Candidates(
         names=shelf.names[ways.rows[ranked]],
         rows=ways.rows[ranked],
@@ -68,7 +69,7 @@ def candidates(
         usd_per_month=np.round(cost[ranked, chosen] * runs_per_month, 6),
         uses=uses[ranked, chosen],
         mean_uses=mean_uses[ranked, chosen],
-        choice=lambda i: choice_of(ways, shelf, int(ranked[i]), int(chosen[i])),
+        choice=lambda i: choice_of(bare, shelf, int(ranked[i]), int(chosen[i])),
     )
     return found, _refused(ways, shelf, np.flatnonzero(~suits), possible, uses, limits)
 

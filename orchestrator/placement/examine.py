@@ -20,10 +20,9 @@ from orchestrator.placement.work import Work
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examined:
-    """Candidates of a piece of work, the ways behind them, and the refusals of the offers that do not suit."""
+    """Candidates of a piece of work, and the refusals of the offers that do not suit."""
 
     candidates: Candidates
-    ways: Ways
     refused: tuple[Refusals, Refusals]
 
 
@@ -40,7 +39,7 @@ def examine(
     rows, refused = open_rows(work, shelf)
     ways = _ways(work, shelf, rows, calibration)
     found, impossible = candidates(ways, shelf, each, limits, runs_per_month(work.job, now))
-    return Examined(candidates=found, ways=ways, refused=(refused, impossible))
+    return Examined(candidates=found, refused=(refused, impossible))
 
 
 def _ways(work: Work, shelf: Shelf, rows: NDArray[np.intp], calibration: Calibration) -> Ways:

@@ -14,6 +14,7 @@ from orchestrator.model.job import BatchJob, ServeJob, TrainJob
 from orchestrator.placement.batch import ASSUMED_ROWS
 from orchestrator.placement.candidate import Candidates
 from orchestrator.placement.inference import MAX_NUM_SEQS
+from orchestrator.placement.refusal import Refusal
 from orchestrator.placement.shelf import Shelf
 from orchestrator.placement.verdict import Verdict
 from orchestrator.placement.work import Work
@@ -73,8 +74,8 @@ Rule = Callable[[Work, Shelf, Candidates], Verdict | None]
 RULES: tuple[Rule, ...] = (one_accelerator_is_enough, accelerator_of_its_class, accelerators_are_filled)
 
 
-def oversized(work: Work, shelf: Shelf, found: Candidates, chosen: int) -> dict[int, Verdict]:
-    """Candidates ruled out, by row, with the first rule that each breaks."""
+def oversized(work: Work, shelf: Shelf, found: Candidates, chosen: int) -> dict[int, Refusal]:
+    """Candidates ruled out, by row, with the refusal of the first rule that each breaks."""
     verdicts = [verdict for rule in RULES if (verdict := rule(work, shelf, found)) is not None]
     broken: NDArray[np.bool_] = np.zeros(len(found), dtype=bool)
     for verdict in verdicts:
@@ -85,6 +86,12 @@ def oversized(work: Work, shelf: Shelf, found: Candidates, chosen: int) -> dict[
     ruled_out = broken & (found.usd > found.usd[right])
     if chosen >= 0:
         ruled_out[chosen] = False
-    return {
-        row: next(verdict for verdict in verdicts if verdict.broken[row]) for row in np.flatnonzero(ruled_out).tolist()
-    }
+    known: dict[tuple[int, int], Refusal] = {}
+    refusals: dict[int, Refusal] = {}
+    for row in np.flatnonzero(ruled_out).tolist():
+        # Figures depend on nothing but the machine and how many accelerators are taken.
+        key = int(shelf.machine[found.rows[row]]), int(found.devices[row])
+        if key not in known:
+            known[key] = next(verdict for verdict in verdicts if verdict.broken[row]).at(row)
+        refusals[row] = known[key]
+    return refusals

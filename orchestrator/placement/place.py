@@ -39,7 +39,7 @@ def place(catalog: Catalog, book: PriceBook, now: str, experience: Sequence[Expe
     """
     at = to_iso(from_iso(now))
     all_limits = limits(catalog.cluster)
-    shelf = Shelf(catalog.cluster, book)
+    shelf = Shelf.of(catalog.cluster, book)
     each = per_instance(shelf, all_limits)
     calibration = learn(experience)
     everything = works(catalog)
@@ -122,7 +122,7 @@ def _placement(work: Work, found: Examined, row: int, shared: Choice | None, she
         )
     ruled_out = oversized(work, shelf, candidates, row)
     ranked = [row, *(other for other in range(len(candidates)) if other != row and other not in ruled_out)]
-    oversize = listed((candidates.names[other], verdict.at(other)) for other, verdict in ruled_out.items())
+    oversize = listed((candidates.names[other], refusal) for other, refusal in ruled_out.items())
     return Placement(
         status=Status.PLACED,
         chosen=(chosen := candidates.choice(row)),
@@ -137,7 +137,7 @@ def _shared(work: Work, found: Examined, shared: Choice, shelf: Shelf, out: _Out
     candidates = found.candidates
     ruled_out = oversized(work, shelf, candidates, -1)
     ranked = [row for row in range(len(candidates)) if row not in ruled_out and candidates.names[row] != shared.offer]
-    oversize = listed((candidates.names[other], verdict.at(other)) for other, verdict in ruled_out.items())
+    oversize = listed((candidates.names[other], refusal) for other, refusal in ruled_out.items())
     return Placement(
         status=Status.PLACED,
         chosen=shared,

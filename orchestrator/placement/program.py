@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from orchestrator.placement.solve import Demand
 
 MOST_HAIRS = 10
+ALMOST_ONE = 0.9
 FIRST_KEPT = 16
 """Cheapest candidates against which all others are compared first; few survive."""
 
@@ -95,37 +96,39 @@ def undominated(uses: NDArray[np.int64]) -> NDArray[np.intp]:
     return kept
 
 
-def optimum(table: Columns, capacity: NDArray[np.int64], *, whole: bool) -> NDArray[np.float64]:
+def optimum(table: Columns, capacity: NDArray[np.int64], *, whole: bool, gap: float = 0.0) -> NDArray[np.float64]:
     """The optimal x, then y. `capacity` is (limits,) or (slots, limits). Levels are maximised one after the other,
     unless everything can be placed; then cost is minimised. `whole` False relaxes x to 0..1.
 
-    A relaxed level's optimum is rounded down: no more than that can be placed.
+    A relaxed level's optimum is rounded down: no more than that can be placed. The least cost may be missed by the
+    relative `gap`.
     """
     if not len(table.work):
         return np.zeros(len(table.pools.row))
     rows = _rows(table, capacity)
     once = _once(table)
     usd = np.concatenate([table.usd, table.pools.usd_per_month])
-    everything = _minimum(table, usd, [LinearConstraint(once, 1.0, 1.0), *rows], whole)
+    everything = _minimum(table, usd, [LinearConstraint(once, 1.0, 1.0), *rows], whole, gap)
     if everything.x is not None:
         return _rounded(everything.x, whole)
     rows = [LinearConstraint(once, -np.inf, 1.0), *rows]
     for level in np.unique(table.level).tolist():
         member = np.concatenate([(table.level == level).astype(float), np.zeros(len(table.pools.row))])
-        most = float(np.floor(member @ _minimum(table, -member, rows, whole).x + 1e-6))
+        # Counts are whole: less than one away from the optimum is the optimum.
+        most = float(np.floor(member @ _minimum(table, -member, rows, whole, ALMOST_ONE / member.sum()).x + 1e-6))
         rows.append(LinearConstraint(member, most, np.inf))
-    return _rounded(_minimum(table, usd, rows, whole).x, whole)
+    return _rounded(_minimum(table, usd, rows, whole, gap).x, whole)
 
 
-def within(table: Columns, capacity: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The optimal whole x, which keeps the limits exactly.
+def within(table: Columns, capacity: NDArray[np.int64], gap: float = 0.0) -> NDArray[np.float64]:
+    """The optimal whole x (but for `gap`), which keeps the limits exactly.
 
     The solver calls 0.999999 whole; where rounding it breaks a limit by a hair, that limit is asked for a little less.
     """
     room = capacity
     uses = np.concatenate([table.uses, _pool_uses(table)])
     for _ in range(MOST_HAIRS):
-        found = optimum(table, room, whole=True)
+        found = optimum(table, room, whole=True, gap=gap)
         over = np.tensordot(np.round(found).astype(np.int64), uses, axes=1) > capacity
         if not over.any():
             return found[: len(table.work)]
@@ -164,14 +167,16 @@ def _rows(table: Columns, capacity: NDArray[np.int64]) -> list[LinearConstraint]
     return found
 
 
-def _minimum(table: Columns, cost: NDArray[np.float64], rows: list[LinearConstraint], whole: bool) -> OptimizeResult:
+def _minimum(
+    table: Columns, cost: NDArray[np.float64], rows: list[LinearConstraint], whole: bool, gap: float
+) -> OptimizeResult:
     most = np.concatenate([np.ones(len(table.work)), np.full(len(table.pools.row), float(len(table.work)))])
     return milp(
         cost,
         constraints=rows,
         integrality=np.full(len(cost), int(whole)),
         bounds=Bounds(0, most),
-        options={"mip_rel_gap": 0.0},
+        options={"mip_rel_gap": gap},
     )
 
 

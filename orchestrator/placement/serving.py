@@ -90,14 +90,15 @@ def ways(work: Work, job: ServeJob, shelf: Shelf, rows: np.ndarray, calibration:
     )
 
 
-def single(work: Work, job: ServeJob, found: Replicas) -> NDArray[np.bool_]:
-    """Machines on which one replica of degree 1 carries the whole peak, and no more are asked for: (types,)."""
+def one_is_enough(work: Work, job: ServeJob, found: Replicas) -> NDArray[np.bool_]:
+    """Machines on which one replica of degree 1 carries the whole peak: (types,)."""
     possible = found.considered[:, 0]
     for verdict in found.verdicts:
         possible = possible & ~verdict.broken[:, 0]
-    peak = job.traffic.peak_requests_per_second * work.share
-    enough: NDArray[np.bool_] = possible & (found.requests_per_s[:, 0] >= peak)
-    return enough & (max(job.replicas.min, 1) + job.replicas.warm <= 1)
+    enough: NDArray[np.bool_] = possible & (
+        found.requests_per_s[:, 0] >= job.traffic.peak_requests_per_second * work.share
+    )
+    return enough
 
 
 def monthly_usd(work: Work, job: ServeJob) -> dict[str, float]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from orchestrator.estimate import money
 from orchestrator.estimate.calibration import Calibration
 from orchestrator.model.job import Lifecycle, ServeJob
-from orchestrator.placement.serving import monthly_usd, replicas, single
+from orchestrator.placement.serving import monthly_usd, one_is_enough, replicas
 from orchestrator.placement.shelf import Shelf
 from orchestrator.placement.suitable import open_rows
 from orchestrator.placement.work import Work
@@ -49,20 +49,21 @@ def shares(work: Work, shelf: Shelf, calibration: Calibration) -> Shares:
     job = work.job
     if not isinstance(job, ServeJob) or not job.sharing or job.lifecycle is Lifecycle.SPOT:
         return NONE
-    rows, _ = open_rows(work, shelf)
-    rows = rows[~shelf.is_spot[rows] & ~shelf.is_cpu[rows]]
+    if max(job.replicas.min, 1) + job.replicas.warm > 1:
+        return NONE
+    rows = shelf.shareable
     fraction = np.full(len(rows), np.nan)
     basis = np.zeros(len(rows), dtype=np.int8)
     for part in reversed(FRACTIONS):
-        found = replicas(work, job, shelf.shared(part), calibration)
-        carries = single(work, job, found)[shelf.machine[rows]]
+        machines = shelf.shared(part)
+        found = replicas(work, job, machines, calibration)
+        carries = one_is_enough(work, job, found)[machines.machine]
         fraction = np.where(carries, part, fraction)
-        basis = np.where(carries, found.basis[shelf.machine[rows]], basis)
-    fits = np.isfinite(fraction)
-    kept = rows[fits]
+        basis = np.where(carries, found.basis[machines.machine], basis)
+    allowed = np.isin(rows, open_rows(work, shelf)[0]) & np.isfinite(fraction)
     return Shares(
-        rows=kept,
-        fraction=fraction[fits],
+        rows=rows[allowed],
+        fraction=fraction[allowed],
         costs={**monthly_usd(work, job), "image": float(money.image_usd(False, money.SECONDS_PER_MONTH))},
-        basis=basis[fits],
+        basis=basis[allowed],
     )

@@ -1,7 +1,6 @@
 """The shelf: all offers a cluster may choose from, as columns, and what never gets onto it."""
 
 from collections.abc import Iterable
-from copy import copy
 from decimal import Decimal
 from functools import cached_property
 
@@ -24,7 +23,27 @@ class Shelf:
     `barred` are the other offers and refused rows of the book, with the refusal that holds for every job.
     """
 
-    def __init__(self, cluster: ClusterSpec, book: PriceBook) -> None:
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        offers: tuple[Offer, ...],
+        barred: tuple[tuple[str, Refusal], ...] = (),
+        share: float = 1.0,
+    ) -> None:
+        self.cluster = cluster
+        self.offers = offers
+        self.barred = barred
+        self.hardware = Hardware(_types(offers), share)
+        index = {_identity(one): position for position, one in enumerate(self.hardware.types)}
+        self.machine = np.array([index[_identity(offer.instance)] for offer in offers], dtype=np.intp)
+        """Row of the offer's instance type in `hardware`."""
+        self.opened: dict[tuple[object, ...], tuple[NDArray[np.intp], Refusals]] = {}
+        """What suitable.py found for jobs that ask for the same."""
+        self._shared: dict[float, Shelf] = {}
+
+    @classmethod
+    def of(cls, cluster: ClusterSpec, book: PriceBook) -> "Shelf":
+        """The shelf of a book."""
         usable: list[Offer] = []
         barred: list[tuple[str, Refusal]] = []
         for offer in sorted(book.offers, key=lambda offer: offer.name):
@@ -37,23 +56,13 @@ class Shelf:
             elsewhere = row.region != cluster.region
             reason = other_region(cluster) if elsewhere else Refusal(reason=row.reason, needed=None, available=None)
             barred.append((row.name, reason))
-        self.cluster = cluster
-        self._shared: dict[float, Shelf] = {}
-        self.opened: dict[tuple[object, ...], tuple[NDArray[np.intp], Refusals]] = {}
-        """What suitable.py found for jobs that ask for the same."""
-        self.offers = tuple(usable)
-        self.barred = tuple(barred)
-        self.hardware = Hardware(_types(usable))
-        index = {_identity(one): position for position, one in enumerate(self.hardware.types)}
-        self.machine = np.array([index[_identity(offer.instance)] for offer in usable], dtype=np.intp)
-        """Row of the offer's instance type in `hardware`."""
+        return cls(cluster, tuple(usable), tuple(barred))
 
     def shared(self, share: float) -> "Shelf":
-        """The same offers with that part of one accelerator each."""
+        """The `shareable` offers alone, with that part of one accelerator each."""
         if share not in self._shared:
-            other = copy(self)
-            other.hardware = Hardware(self.hardware.types, share)
-            self._shared[share] = other
+            offers = tuple(self.offers[row] for row in self.shareable.tolist())
+            self._shared[share] = Shelf(self.cluster, offers, share=share)
         return self._shared[share]
 
     def price_of(self, name: str) -> Decimal:
@@ -120,6 +129,17 @@ class Shelf:
             others = [other for other in by_machine[int(self.machine[row])] if other != row]
             table[row, : len(others) + 1] = [row, *others]
         return table
+
+    @cached_property
+    def shareable(self) -> NDArray[np.intp]:
+        """Rows of the on-demand offers whose accelerators small services may share: of each accelerator type the one
+        with the least price an accelerator, which has the fewest vCPUs as well."""
+        found: dict[str, tuple[float, int]] = {}
+        for row in np.flatnonzero(~self.is_spot & ~self.is_cpu).tolist():
+            price = float(self.price[row] / self.hardware.accelerators[self.machine[row]])
+            name = self.accelerator_names[row]
+            found[name] = min(found.get(name, (price, row)), (price, row))
+        return np.array(sorted(row for _, row in found.values()), dtype=np.intp)
 
     @cached_property
     def vcpus(self) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ Where every work's cheapest candidate fits beside the others, candidates need no
 small services alone. Otherwise candidates that a cheaper one matches in everything it takes are left out, and HiGHS
 (scipy `milp`) solves
 
-exact       the program itself, up to MOST_EXACT columns: gap 0.
+exact       the program itself, up to MOST_EXACT columns (about 60 jobs): gap 0.
 relaxed     above, its linear relaxation, which gives the lower bound and leaves about as many works split as there are
             binding limits. The others stay where the relaxation put them; the split ones, those with shares, and as
             many more as are needed are solved exactly in the room that is left. What then remains between the answer
@@ -38,7 +38,10 @@ from orchestrator.placement.slots import Slots
 SURE = 1e-3
 """A relaxed variable this close to 0 or 1 is taken as whole."""
 
-MOST_EXACT = 3_000
+MOST_EXACT = 500
+SECOND_STEP_GAP = 1e-4
+"""How far from its own optimum the second step may stop; the gap to the relaxation is reported in any case."""
+
 FREED_AT_FIRST, FREED_FACTOR, MOST_FREED = 40, 4, 600
 """Works that the second step may move beside the split ones, by how much that grows while fewer works are placed than
 the relaxation promises, and where it ends."""
@@ -174,7 +177,7 @@ def _around(problem: Problem, table: Columns, bound: NDArray[np.float64], free: 
     chosen = _chosen(table, np.where(is_free, 0.0, bound), len(problem.demands))
     room = problem.capacity - problem.taken(chosen)
     part = table.part(is_free)
-    for column in np.flatnonzero(within(part, room) > 0.5).tolist():
+    for column in np.flatnonzero(within(part, room, gap=SECOND_STEP_GAP) > 0.5).tolist():
         chosen[part.work[column]] = int(part.row[column])
     return chosen
 
