@@ -10,6 +10,7 @@ from orchestrator.model.error import OrchestratorError
 VERBS = {
     "validate": "orchestrator.cli.validate:validate",
     "plan": "orchestrator.cli.plan:plan",
+    "advise": "orchestrator.cli.advise:advise",
     "offers": "orchestrator.cli.offers:app",
     "up": "orchestrator.cli.up:up",
     "down": "orchestrator.cli.down:down",
