@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.advice.advice import Advice, Figure, Threshold, Topic
 from orchestrator.advice.quantise import saved
-from orchestrator.advice.situation import Situation, accelerator_of, alone, chosen, what_if
+from orchestrator.advice.situation import Situation, accelerator_of, alone, chosen, same_type, what_if
 from orchestrator.advice.words import number, params, percent
 from orchestrator.estimate.profile import PRACTITIONERS
 from orchestrator.model.job import ServeJob
@@ -25,7 +25,7 @@ def card_size(found: Situation) -> Iterator[Advice]:
             continue
         if instance.accelerator.memory_gib > SMALL_CARD_GIB:
             job = alone(work)
-            large = what_if(found, job, lambda offer: True)
+            large = what_if(found, job, same_type(choice))
             small = what_if(found, job, lambda offer: accelerator_of(offer) in SMALL_CARDS)
             yield _advice(work, large or choice, small, instance.accelerator.memory_gib)
 

@@ -54,8 +54,8 @@ def _advice(found: Situation, job: TrainJob, placement: Placement, mine: Way, wa
         recommendation=_sentence(mine, best, placement, assumed=engineer is None),
         figures=tuple(figures),
         thresholds=_thresholds(found),
-        confidence="Hours are estimates until runs on real hardware have been measured; other markets and prices above "
-        "max_price are shown for comparison.",
+        confidence="Hours are estimates until runs on real hardware have been measured, and spot prices are those of "
+        "one moment. Other markets and prices above max_price are shown for comparison.",
     )
 
 

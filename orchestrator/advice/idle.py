@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator.advice.advice import Advice, Figure, Threshold, Topic
-from orchestrator.advice.situation import Situation, alone, chosen, what_if
+from orchestrator.advice.situation import Situation, alone, chosen, same_type, what_if
 from orchestrator.advice.words import number, percent
 from orchestrator.estimate.generation import HEADROOM
 from orchestrator.estimate.money import HOURS_PER_MONTH, SECONDS_PER_HOUR
@@ -25,11 +25,10 @@ def idle_share(mean: float, peak: float) -> float:
 
 def idle(found: Situation) -> Iterator[Advice]:
     """One piece of advice for every model of a service on accelerators."""
-    wanted_h = _run_hours(found)
     for work, choice in chosen(found):
         job = work.job
         if isinstance(job, ServeJob) and choice.accelerator is not None:
-            yield _advice(work, job, choice, _at_peak(found, work, choice), wanted_h)
+            yield _advice(work, job, choice, _at_peak(found, work, choice), run_hours(found, choice.accelerator))
 
 
 def _at_peak(found: Situation, work: Work, choice: Choice) -> float:
@@ -37,7 +36,7 @@ def _at_peak(found: Situation, work: Work, choice: Choice) -> float:
     single = alone(work)
     assert isinstance(single, ServeJob)
     traffic = replace(single.traffic, requests_per_second=single.traffic.peak_requests_per_second)
-    peak = what_if(found, replace(single, traffic=traffic), lambda offer: offer.instance.name == choice.instance_type)
+    peak = what_if(found, replace(single, traffic=traffic), same_type(choice))
     return max(peak.instances, choice.instances) if peak else choice.instances
 
 
@@ -73,7 +72,7 @@ def _advice(work: Work, job: ServeJob, choice: Choice, at_peak: float, wanted_h:
                 unit="accelerator-hours a month",
                 how=f"{number(hours)} x {number(share)} - {number(scaled_h)}",
             ),
-            Figure(name="runs of the catalog need", value=wanted_h, unit="accelerator-hours a month"),
+            Figure(name="runs on the same accelerator need", value=wanted_h, unit="accelerator-hours a month"),
         ),
         thresholds=(
             Threshold(name="commonly idle", value=COMMON_IDLE, unit="", source=PRACTITIONERS),
@@ -85,15 +84,17 @@ def _advice(work: Work, job: ServeJob, choice: Choice, at_peak: float, wanted_h:
 
 
 def _sentence(left_h: float, kept_h: float, could_h: float) -> str:
-    share = left_h / kept_h if kept_h else 0.0
+    if left_h <= 0.0:
+        return "Scaling gives back what only the peak needs: no paid hours are certain to be idle."
+    share = left_h / kept_h
     said = f"At least {number(left_h)} paid accelerator-hours a month ({percent(share)}) are idle"
     if could_h <= 0.0:
-        return f"{said}; the catalog has no runs that could use them."
-    return f"{said}: the catalog's runs could use {number(could_h)} of them between the peaks."
+        return f"{said}; the catalog has no runs on this accelerator to fill them."
+    return f"{said}: runs of the catalog could use {number(could_h)} of them between the peaks."
 
 
-def _run_hours(found: Situation) -> float:
-    """Accelerator-hours a month of training and batch."""
+def run_hours(found: Situation, accelerator: str) -> float:
+    """Accelerator-hours a month of the training and batch runs that are planned on this type."""
     return sum(
         choice.instances
         * choice.accelerators_per_instance
@@ -101,5 +102,5 @@ def _run_hours(found: Situation) -> float:
         / SECONDS_PER_HOUR
         * runs_per_month(work.job, found.plan.now)
         for work, choice in chosen(found)
-        if not isinstance(work.job, ServeJob)
+        if not isinstance(work.job, ServeJob) and choice.accelerator == accelerator
     )

@@ -45,7 +45,7 @@ def overheads(found: Situation) -> Iterator[Advice]:
     if share > HIGH_SHARE:
         said = f"Transfer is {percent(share)} of the bill: place work in the region and zone of its data."
     else:
-        said = f"Transfer is {percent(share)} of the bill: nothing to gain by moving work."
+        said = f"Transfer is {percent(share)} of the bill: no more than what remains when work is near its data."
     yield Advice(
         topic=Topic.OVERHEADS,
         recommendation=said,

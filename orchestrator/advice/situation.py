@@ -82,6 +82,11 @@ def train_jobs(found: Situation) -> Iterator[tuple[TrainJob, Placement]]:
             yield work.job, placement
 
 
+def same_type(choice: Choice) -> Callable[[Offer], bool]:
+    """Offers of the choice's instance type."""
+    return lambda offer: offer.instance.name == choice.instance_type
+
+
 def accelerator_of(offer: Offer) -> str:
     """Name of an offer's accelerator, "cpu" without one."""
     return offer.instance.accelerator.name if offer.instance.accelerator else CPU

@@ -71,8 +71,8 @@ def success_probability(
 
     A run that restarts by itself succeeds unless interruptions push it over `most_h` (its `max_duration`): each costs
     `lost_h` (half a checkpoint interval and a restart), so k = floor((most - start - work) / lost) of them are
-    bearable, and p = sum over i = 0..k of m^i e^-m / i!, m = rate x work. One that does not restart succeeds only
-    without an interruption: k = 0.
+    bearable, and p = sum over i = 0..k of m^i e^-m / i!, m = rate x work. One that somebody has to
+    restart counts as failed at the first interruption: k = 0.
     """
     mean = interruptions_per_hour * work_h
     if restarts and (most_h is None or lost_h <= 0.0):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from orchestrator.advice.advice import Advice, Figure, Threshold, Topic
-from orchestrator.advice.situation import Situation
+from orchestrator.advice.situation import Situation, chosen
 from orchestrator.advice.traffic import (
     CONSTANT_PEAK,
     CONSTANT_VARIATION,
@@ -18,6 +18,7 @@ from orchestrator.advice.traffic import (
 from orchestrator.advice.words import number, percent
 from orchestrator.estimate.profile import PRACTITIONERS
 from orchestrator.model.job import Pattern, ServeJob
+from orchestrator.placement.explain import describe
 
 
 class Tier(StrEnum):
@@ -42,10 +43,10 @@ def tier(found: Situation, traffic: Traced | None) -> Iterator[Advice]:
     """One piece of advice for every service; `traffic`, if any, is compared with each service's own pattern."""
     for job in found.catalog.jobs:
         if isinstance(job, ServeJob):
-            yield _advice(job, traffic)
+            yield _advice(found, job, traffic)
 
 
-def _advice(job: ServeJob, traffic: Traced | None) -> Advice:
+def _advice(found: Situation, job: ServeJob, traffic: Traced | None) -> Advice:
     measured = traffic.pattern if traffic else None
     pattern = measured or job.traffic.pattern
     declared = job.traffic
@@ -58,6 +59,7 @@ def _advice(job: ServeJob, traffic: Traced | None) -> Advice:
         figures=(
             Figure(name="pattern", value=declared.pattern.value, of="catalog"),
             Figure(name="peak over mean", value=ratio, how=how, of="catalog"),
+            *_planned(found, job),
             *(_figures(traffic) if traffic else ()),
         ),
         thresholds=(*(_limits() if traffic else ()), *_tier_figures()),
@@ -82,6 +84,16 @@ def _sentence(job: ServeJob, pattern: Pattern, measured: Pattern | None) -> str:
     if wanted is Tier.DEDICATED and job.replicas.max <= max(job.replicas.min, 1):
         return f"{said}: raise replicas.max above {job.replicas.max}, else nothing scales."
     return f"{said}."
+
+
+def _planned(found: Situation, job: ServeJob) -> Iterator[Figure]:
+    """What an hour of an accelerator costs on the planned hardware."""
+    for work, choice in chosen(found):
+        count = choice.instances * choice.accelerators_per_instance
+        if work.job is job and count:
+            how = f"{choice.usd_per_hour.normalize():f} USD/h / {count:g}"
+            price = float(choice.usd_per_hour) / count
+            yield Figure(name="planned", value=price, unit="USD per accelerator-hour", how=how, of=describe(choice))
 
 
 def _figures(traffic: Traced) -> Iterator[Figure]:
@@ -149,9 +161,13 @@ def _limits() -> tuple[Threshold, ...]:
 
 
 def _tier_figures() -> tuple[Threshold, ...]:
+    hour = "USD per accelerator-hour"
     rows = (
-        ("median latency, own cluster", 180.0),
-        ("median latency, dedicated", 220.0),
-        ("median latency, serverless", 450.0),
+        ("own cluster on spot, up to", 0.90, hour),
+        ("dedicated, from", 1.00, hour),
+        ("up to", 1.50, hour),
+        ("median latency: own cluster", 180.0, "ms"),
+        ("dedicated", 220.0, "ms"),
+        ("serverless", 450.0, "ms"),
     )
-    return tuple(Threshold(name=name, value=value, unit="ms", source=PRACTITIONERS) for name, value in rows)
+    return tuple(Threshold(name=name, value=value, unit=unit, source=PRACTITIONERS) for name, value, unit in rows)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from orchestrator.advice.advice import Advice, Figure, Threshold, Topic
 from orchestrator.advice.run_costs import Way, cheapest, way
 from orchestrator.advice.situation import Situation, accelerator_of, train_jobs
-from orchestrator.advice.words import number, params, percent, usd
+from orchestrator.advice.words import more, number, params, percent, usd
 from orchestrator.estimate.money import round_usd
 from orchestrator.estimate.profile import PRACTITIONERS
 from orchestrator.model.job import TrainJob
@@ -157,15 +157,15 @@ def _against_high_end(middle: Way, high: Way) -> Iterator[Figure]:
 
 
 def _sentence(job: TrainJob, wanted: Rule, mine: Way, best: Way | None, *, agrees: bool) -> str:
-    said = f"{params(job.model.params)} parameters, retrain {job.retrain}"
+    said = f"A model of {params(job.model.params)} parameters, retrain {job.retrain}"
     if agrees:
         return f"{said}: {wanted.why}; the planned {mine.cost.hardware} is {wanted.wanted.value} already."
     if best is None:
-        return f"{said} call for {wanted.wanted.value}, but no offer of that class suits; keep {mine.cost.hardware}."
+        return f"{said}, calls for {wanted.wanted.value}, but no offer of that class suits; keep {mine.cost.hardware}."
     dearer = float(best.cost.usd_per_success) / max(float(mine.cost.usd_per_success), 1e-9) - 1.0
-    called = f"{said} call for {wanted.wanted.value} ({best.cost.hardware})"
+    called = f"{said}, calls for {wanted.wanted.value} ({best.cost.hardware})"
     if dearer > 0:
-        return f"{called}, yet a successful run costs {percent(dearer)} more there: keep {mine.cost.hardware}."
+        return f"{called}, yet a successful run costs {more(dearer)} there: keep {mine.cost.hardware}."
     return f"{called}: a successful run costs {percent(-dearer)} less than on the planned {mine.cost.hardware}."
 
 

@@ -23,6 +23,11 @@ def params(count: float) -> str:
     return f"{count / 1e9:.3g}B" if count >= 1e9 else f"{count / 1e6:.3g}M"
 
 
+def more(share: float) -> str:
+    """ "12% more", or "3.5 times as much" from twice as much on."""
+    return f"{percent(share)} more" if share < 1.0 else f"{number(1.0 + share)} times as much"
+
+
 def percent(share: float) -> str:
     """ "12%", "0.4%" below one percent."""
     return f"{share:.0%}" if abs(share) >= 0.01 or not share else f"{share:.1%}"

@@ -44,7 +44,7 @@ def _rows(path: str, column: str, rows: "csv.DictReader[str]") -> tuple[list[flo
             times_s.append(at)
             values.append(_rate(where, column, row[column]))
     except csv.Error as error:
-        raise InputError(f"{path}:{rows.line_num}: not CSV ({error}).", "Check quotes and separators.") from error
+        raise InputError(f"{path}:{rows.line_num + 1}: not CSV ({error}).", "Check quotes and separators.") from error
     return times_s, values
 
 
