@@ -13,6 +13,7 @@ from orchestrator.estimate.profile import PRACTITIONERS
 from orchestrator.model.job import TrainJob
 from orchestrator.model.offer import Market
 from orchestrator.model.plan import Placement
+from orchestrator.placement.explain import reason
 from orchestrator.placement.runs import retrain_per_month
 
 MOST_SHOWN = 4
@@ -133,8 +134,9 @@ def _sentence(mine: Way, best: Way, placement: Placement, *, assumed: bool) -> s
         f"{best.cost.hardware} costs {usd(best.cost.usd_per_success)} USD per successful run, {percent(cheaper)} less "
         f"than the planned {mine.cost.hardware} ({usd(mine.cost.usd_per_success)} USD)"
     )
-    if best.choice.offer not in placement.suitable:
-        return f"{said}; the job's lifecycle, max_price or the other jobs keep it from there."
+    ruled_out = next((each for each in placement.rejections if best.choice.offer in each.offers), None)
+    if ruled_out is not None:
+        return f"{said}; the plan rules it out, as {reason(ruled_out)}."
     if assumed:
         return f"{said}; name people's time in cluster.engineer, so that the plan counts it."
     return f"{said}; other jobs need the room."

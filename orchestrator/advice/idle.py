@@ -70,7 +70,7 @@ def _advice(work: Work, job: ServeJob, choice: Choice, at_peak: float, wanted_h:
                 name="idle and paid",
                 value=left_h,
                 unit="accelerator-hours a month",
-                how=f"{number(hours)} x {number(share)} - {number(scaled_h)}",
+                how=f"{number(hours)} x {number(share)} - {number(scaled_h)}, 0 at least",
             ),
             Figure(name="runs on the same accelerator need", value=wanted_h, unit="accelerator-hours a month"),
         ),

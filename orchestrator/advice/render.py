@@ -78,8 +78,9 @@ def _lines(each: Advice) -> Iterator[str]:
             if of:
                 yield from _wrapped(of, 4)
         yield from _wrapped(_said(figure), 6 if of else 4)
-    if each.thresholds:
-        yield from _wrapped("measured against: " + "; ".join(map(_bound, each.thresholds)), 4)
+    for source in dict.fromkeys(threshold.source for threshold in each.thresholds):
+        bounds = "; ".join(_bound(threshold) for threshold in each.thresholds if threshold.source == source)
+        yield from _wrapped(f"compare {bounds} ({source})", 4)
     if each.confidence:
         yield from _wrapped(f"how sure: {each.confidence}", 4)
 
@@ -94,7 +95,7 @@ def _said(figure: Figure) -> str:
 
 
 def _bound(threshold: Threshold) -> str:
-    return f"{threshold.name} {number(threshold.value)} {threshold.unit}".rstrip() + f" [{threshold.source}]"
+    return f"{threshold.name} {number(threshold.value)} {threshold.unit}".rstrip()
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

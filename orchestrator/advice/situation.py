@@ -1,9 +1,10 @@
 """What advice starts from: the catalog, the prices of its region and the plan they give; and what-if plans of one
 job."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from orchestrator.estimate.calibration import Experience
 from orchestrator.model.catalog import Catalog, ClusterSpec
 from orchestrator.model.job import Job, ServeJob, TrainJob
 from orchestrator.model.offer import Offer, PriceBook
@@ -22,17 +23,19 @@ class Situation:
     book: PriceBook
     plan: Plan
     offers: Mapping[str, Offer]
+    experience: tuple[Experience, ...]
 
 
-def situation(catalog: Catalog, book: PriceBook, now: str) -> Situation:
-    """The plan of the catalog, made as `plan` makes it. `now` is ISO 8601."""
+def situation(catalog: Catalog, book: PriceBook, now: str, experience: Sequence[Experience] = ()) -> Situation:
+    """The plan of the catalog, made as `plan` makes it. `now` is ISO 8601, `experience` what a ledger learnt."""
     region = catalog.cluster.region
     near = tuple(offer for offer in book.offers if offer.region == region and not offer.local_zone)
     return Situation(
         catalog=catalog,
         book=replace(book, offers=near, refused=()),
-        plan=place(catalog, book, now),
+        plan=place(catalog, book, now, experience),
         offers={offer.name: offer for offer in near},
+        experience=tuple(experience),
     )
 
 
@@ -59,7 +62,7 @@ def what_if(
     if not book.offers:
         return None
     catalog = Catalog(version=found.catalog.version, cluster=cluster or found.catalog.cluster, jobs=(job,))
-    return place(catalog, book, found.plan.now).jobs[0].placement.chosen
+    return place(catalog, book, found.plan.now, found.experience).jobs[0].placement.chosen
 
 
 def alone(work: Work) -> Job:

@@ -93,7 +93,8 @@ def _planned(found: Situation, job: ServeJob) -> Iterator[Figure]:
         if work.job is job and count:
             how = f"{choice.usd_per_hour.normalize():f} USD/h / {count:g}"
             price = float(choice.usd_per_hour) / count
-            yield Figure(name="planned", value=price, unit="USD per accelerator-hour", how=how, of=describe(choice))
+            of = f"{work.part}: {describe(choice)}" if work.part else describe(choice)
+            yield Figure(name="planned", value=price, unit="USD per accelerator-hour", how=how, of=of)
 
 
 def _figures(traffic: Traced) -> Iterator[Figure]:

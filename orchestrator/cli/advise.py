@@ -8,22 +8,23 @@ import typer
 from orchestrator.advice import Traced, advice_as_dict, advice_as_text
 from orchestrator.advice import advise as give_advice
 from orchestrator.catalog import CatalogError, load
-from orchestrator.cli.now_option import NowOption, instant
+from orchestrator.cli.plan_options import LedgerOption, NowOption, instant, learnt
 from orchestrator.cli.traffic_csv import read_traffic
 from orchestrator.model.error import InputError
-from orchestrator.offers import load_snapshot, read_price_csv
+from orchestrator.offers import current_prices, read_price_csv
 
 BAD_INPUT = 2
 
 
 def advise(
     catalog: Annotated[str, typer.Argument(metavar="CATALOG", help="The job catalog, a YAML file.")],
-    offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the shipped one.")] = None,
+    offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the one in force.")] = None,
     now: NowOption = None,
     traffic: Annotated[
         str | None, typer.Option(metavar="CSV", help="Measured traffic: a time column and rates.")
     ] = None,
     column: Annotated[str | None, typer.Option(metavar="NAME", help="The column of --traffic with the rates.")] = None,
+    ledger: LedgerOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Advise on hardware, buying, serving tiers and waste, from the plan that `plan` makes. Nothing is started."""
@@ -34,7 +35,8 @@ def advise(
     except CatalogError as error:
         typer.echo("\n".join(error.lines), err=True)
         raise typer.Exit(BAD_INPUT) from error
-    given = give_advice(loaded, read_price_csv(offers) if offers else load_snapshot(), at, measured)
+    prices = read_price_csv(offers) if offers else current_prices()
+    given = give_advice(loaded, prices, at, measured, learnt(ledger))
     typer.echo(json.dumps(advice_as_dict(given, at), indent=2) if as_json else advice_as_text(given))
 
 

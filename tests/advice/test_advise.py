@@ -67,7 +67,7 @@ def test_as_words():
         "      price: 1,234.50 USD = 2 x 617.25",
         "    share: 0.3333",
         "    class: small (because)",
-        "    measured against: at least 0.8 [reports]",
+        "    compare at least 0.8 (reports)",
         "    how sure: A guess.",
     ]
 

@@ -6,6 +6,8 @@ import pytest
 
 from orchestrator.advice.cost_per_run import cost_per_run, shown
 from orchestrator.advice.run_costs import alternatives, engineer, way
+from orchestrator.advice.situation import situation
+from orchestrator.estimate.calibration import Experience, family
 from orchestrator.model.job import CheckpointRule, Lifecycle
 
 
@@ -59,7 +61,9 @@ def test_peoples_time_makes_the_faster_machine_the_better_one(make, cards):
 def test_what_the_job_rules_out_is_shown_and_said(make, cards):
     job = make.train(lifecycle=Lifecycle.ON_DEMAND, accelerators=("A10G",))
     advice = only(make.situation([job], cards))
-    assert "lifecycle, max_price or the other jobs keep it from there" in advice.recommendation
+    assert "the plan rules it out, as the job's lifecycle or latency objective rules this market out" in (
+        advice.recommendation
+    )
     assert {each.of for each in advice.figures if each.of} == {
         "1 x g5.xlarge (A10G) on-demand", "1 x g5.xlarge (A10G) spot in use1-az1",
     }  # fmt: skip
@@ -84,6 +88,16 @@ def test_a_run_that_does_not_restart_pays_for_its_failures(make, cards, figure):
     advice = only(make.situation([make.train(checkpoint=rule)], cards[:1]))
     assert 0.0 < figure(advice, "probability of success") < 1.0
     assert figure(advice, "a successful run") > figure(advice, "machines, a run") + figure(advice, "people, a run")
+
+
+def test_what_the_ledger_learnt_counts_as_in_the_plan(make, cards, figure):
+    job = make.train()
+    slow = [Experience(family=family(job.model), accelerator="A10G", task="train", speed_ratio=0.5)] * 30
+    found = situation(make.catalog(job), make.book(*cards[:1]), make.now, slow)
+    choice = found.plan.job("tune").placement.chosen
+    assert choice.basis.value == "measured"
+    (mine,) = alternatives(found, job)
+    assert mine.cost.hours == choice.expected_seconds / 3600
 
 
 def test_an_assumed_engineer_takes_a_tenth_at_180(make):

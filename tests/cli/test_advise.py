@@ -118,6 +118,7 @@ def test_bad_traffic_ends_with_2_and_names_the_line(run, catalog, traffic, text,
         (["--traffic", "t.csv"], "--traffic: is given without --column"),
         (["--column", "rps"], "--column: is given without --traffic"),
         (["--now", "yesterday"], "--now"),
+        (["--ledger", "/does/not/exist.db"], "--ledger: /does/not/exist.db does not exist"),
         (["--offers", "/does/not/exist.csv"], "/does/not/exist.csv"),
     ],
 )

@@ -1,0 +1,56 @@
+"""What a plan depends on beside catalog and prices: the time, and what a ledger learnt."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.state_dir_option import state_of
+from orchestrator.estimate.calibration import Experience
+from orchestrator.model.error import InputError
+from orchestrator.model.instant import from_iso, to_iso
+
+NowOption = Annotated[
+    str | None, typer.Option("--now", metavar="ISO", help="Time to plan for, ISO 8601; default: now.")
+]
+
+LedgerOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        help="The ledger whose runs correct the estimates.  [default: ledger.db of the state directory, if any]",
+    ),
+]
+
+
+def instant(now: str | None) -> str:
+    """The given time, or the clock's, in ISO 8601 UTC; the clock is read here and nowhere below. Raises InputError."""
+    if now is None:
+        return to_iso(datetime.fromtimestamp(int(time.time()), UTC))
+    try:
+        return to_iso(from_iso(now))
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"--now: {now!r} is not an ISO 8601 time.", "Use, for example, 2026-11-30T02:00:00Z."
+        ) from error
+
+
+def learnt(ledger: Path | None) -> tuple[Experience, ...]:
+    """What the runs of a ledger taught; of the state directory's, unless another is named. Raises InputError."""
+    path = ledger or state_of(None).root / "ledger.db"
+    if not path.is_file():
+        if ledger is not None:
+            raise InputError(f"--ledger: {ledger} does not exist.", "Name a cluster's ledger.db, or leave it out.")
+        return ()
+    from orchestrator.ledger.database import open_database
+    from orchestrator.ledger.experience import experience
+
+    database = open_database(path)
+    try:
+        with database.read() as connection:
+            return experience(connection)
+    finally:
+        database.close()
