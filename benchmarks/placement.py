@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import beside_skypilot, quality
 from benchmarks.catalogs import Limits, catalog_text, enlarged
 from benchmarks.examined import tight_limits
+from benchmarks.output import print_json
 from orchestrator.offers import load_snapshot
 
 NOW = "2026-11-30T00:00:00Z"
@@ -51,7 +52,7 @@ def main() -> None:
     given = parser.parse_args()
     if (given.skypilot is None) != (given.prices is None):
         parser.error("--skypilot and --prices go together")
-    print(json.dumps(report(given), indent=2))
+    print_json(lambda: report(given), indent=2)
 
 
 def report(given: argparse.Namespace) -> dict[str, Any]:
@@ -89,7 +90,8 @@ def _measured(jobs: int, seed: int, name: str, limits: Limits | None) -> dict[st
         except subprocess.TimeoutExpired:
             return {"jobs": jobs, "failed": f"took more than {MOST_S} s"}
     found = json.loads(done.stdout)
-    return {**found, "targets": _targets(found) if name in TARGETED else {}}
+    targets = _targets(found) if name in TARGETED else {}
+    return {**found, "stray_lines": len(done.stderr.splitlines()), "targets": targets}
 
 
 def _targets(found: dict[str, Any]) -> dict[str, Any]:
