@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ the rest falls back to what the plan does."""
 
 
 def compared(jobs: int, seed: int, offers: int, now: str) -> dict[str, Any]:
-    """A mixed catalog without limits beside each alternative, the same for further seeds, and under tight limits, which
-    the alternatives do not know."""
+    """A mixed catalog without limits beside each alternative, the same for further seeds and without the accelerator
+    that the plan likes best, and under tight limits, which the alternatives do not know."""
     free, book = _drawn(jobs, seed, offers)
     others = [_free(*_drawn(jobs, seed + step, offers), now) for step in range(1, FURTHER_SEEDS + 1)]
     unlimited = _free(free, book, now)
+    favourite = max(unlimited["ours"]["accelerators"].items(), key=lambda counted: counted[1])[0]
     return {
         "jobs": jobs,
         "seed": seed,
@@ -38,6 +40,7 @@ def compared(jobs: int, seed: int, offers: int, now: str) -> dict[str, Any]:
         "times_ours_by_seed": {
             name: [each[name]["times_ours"] for each in (unlimited, *others)] for name in ALTERNATIVES
         },
+        "without_favourite": {"accelerator": favourite, **_free(free, _without(book, favourite), now)},
         **{
             name: _limited(catalog(jobs, seed, limits), book, now, unlimited["one_accelerator_type"]["type"])
             for name, limits in tight_limits(free, book, now).items()
@@ -52,6 +55,16 @@ def catalog(jobs: int, seed: int, limits: Limits | None) -> Catalog:
 
 def _drawn(jobs: int, seed: int, offers: int) -> tuple[Catalog, PriceBook]:
     return catalog(jobs, seed, None), enlarged(load_snapshot(), random.Random(seed), offers)
+
+
+def _without(book: PriceBook, accelerator: str) -> PriceBook:
+    """The book without an accelerator type ("cpu": without machines that have none)."""
+    kept = [
+        offer
+        for offer in book.offers
+        if (offer.instance.accelerator.name if offer.instance.accelerator else CPU) != accelerator
+    ]
+    return replace(book, offers=tuple(kept))
 
 
 def _free(asked: Catalog, book: PriceBook, now: str) -> dict[str, Any]:

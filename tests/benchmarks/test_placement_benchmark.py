@@ -66,6 +66,13 @@ def test_the_plan_is_not_dearer_than_the_alternatives(report):
     assert all(other["times_ours"] >= 1 for other in free["one_accelerator_type"]["others"].values())
 
 
+def test_the_comparison_is_repeated_without_the_favourite(report):
+    without = report["quality"]["without_favourite"]
+    assert without["accelerator"] in report["quality"]["unlimited"]["ours"]["accelerators"]
+    assert without["accelerator"] not in without["ours"]["accelerators"]
+    assert all(without[name]["times_ours"] >= 1 for name in quality.ALTERNATIVES)
+
+
 def test_the_type_for_everything_suits_nearly_all(report):
     free = report["quality"]["unlimited"]
     assert free["one_accelerator_type"]["fell_back"] <= (1 - quality.NEARLY_ALL) * free["pieces_of_work"]
