@@ -25,7 +25,10 @@ NOW = placement.NOW
 @pytest.fixture(scope="module")
 def report():
     given = argparse.Namespace(jobs=(JOBS,), seed=SEED, quality_jobs=JOBS, skypilot=None, prices=None)
-    return json.loads(json.dumps(placement.report(given)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement, "RUNS", {})
+        patch.setattr(quality, "FURTHER_SEEDS", 1)
+        return json.loads(json.dumps(placement.report(given)))
 
 
 @pytest.fixture(scope="module")
