@@ -100,7 +100,7 @@ def examination(catalog: Catalog, book: PriceBook, now: str) -> Examination:
     """Every piece of work against every offer, as `place` does it."""
     at = to_iso(from_iso(now))
     all_limits = limits(catalog.cluster)
-    shelf = Shelf(catalog.cluster, book)
+    shelf = Shelf.of(catalog.cluster, book)
     each = per_instance(shelf, all_limits)
     everything = works(catalog)
     rows = {name: row for row, name in enumerate(shelf.names.tolist())}

@@ -13,6 +13,7 @@ from benchmarks.catalogs import Limits, catalog_text, enlarged
 from benchmarks.examined import NOWHERE, Examination, Options, cheapest, examination, tight_limits
 from orchestrator.catalog import load_text
 from orchestrator.model.catalog import Catalog
+from orchestrator.model.job import ServeJob
 from orchestrator.model.offer import PriceBook
 from orchestrator.model.plan import Plan
 from orchestrator.offers import load_snapshot
@@ -69,6 +70,8 @@ def _without(book: PriceBook, accelerator: str) -> PriceBook:
 
 def _free(asked: Catalog, book: PriceBook, now: str) -> dict[str, Any]:
     """Without limits: the plan and both alternatives, for the work that can be placed."""
+    shared = place(asked, book, now)
+    asked = without_shares(asked)
     plan = place(asked, book, now)
     found = examination(asked, book, now)
     ours = chosen_rows(plan, found)
@@ -76,6 +79,9 @@ def _free(asked: Catalog, book: PriceBook, now: str) -> dict[str, Any]:
     return {
         "pieces_of_work": len(ours),
         "ours": _ours(plan, found, ours),
+        "ours_with_shared_accelerators": _times(
+            {"usd_per_month": float(shared.objective_usd_per_month), "mode": shared.mode, "gap": shared.gap}, usd
+        ),
         "cheapest_per_hour": _beside(found, found.choose(cheapest_per_hour), usd),
         "one_accelerator_type": _one_type(found, usd),
     }
@@ -83,6 +89,7 @@ def _free(asked: Catalog, book: PriceBook, now: str) -> dict[str, Any]:
 
 def _limited(asked: Catalog, book: PriceBook, now: str, accelerator: str) -> dict[str, Any]:
     """Under limits: the plan, and by how much the alternatives would break them."""
+    asked = without_shares(asked)
     plan = place(asked, book, now)
     found = examination(asked, book, now)
     ours = chosen_rows(plan, found)
@@ -92,6 +99,12 @@ def _limited(asked: Catalog, book: PriceBook, now: str, accelerator: str) -> dic
         "cheapest_per_hour": _answer(found, found.choose(cheapest_per_hour)),
         "one_accelerator_type": _with_type(found, accelerator),
     }
+
+
+def without_shares(asked: Catalog) -> Catalog:
+    """The catalog without shared accelerators, which the alternatives do not have either."""
+    jobs = tuple(replace(job, sharing=False) if isinstance(job, ServeJob) else job for job in asked.jobs)
+    return replace(asked, jobs=jobs)
 
 
 def _ours(plan: Plan, found: Examination, rows: Sequence[int]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -12,12 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.catalog import CatalogError, load
+from orchestrator.cli.plan_options import LedgerOption, NowOption, instant, learnt
 from orchestrator.cli.quiet import native_output_to_stderr
-from orchestrator.cli.state_dir_option import state_of
 from orchestrator.cli.variations import with_deadlines, with_less, with_prices
-from orchestrator.estimate.calibration import Experience
 from orchestrator.model.error import InputError
-from orchestrator.model.instant import from_iso, to_iso
 from orchestrator.model.job import Kind
 from orchestrator.model.plan import Choice, JobPlan, Placement, Plan
 from orchestrator.offers import current_prices, read_price_csv
@@ -34,7 +31,7 @@ def plan(
     catalog: Annotated[str, typer.Argument(metavar="CATALOG", help="The job catalog, a YAML file.")],
     *,
     offers: Annotated[str | None, typer.Option(metavar="CSV", help="A price list instead of the one in force.")] = None,
-    now: Annotated[str | None, typer.Option(metavar="ISO", help="Time to plan for, ISO 8601; default: now.")] = None,
+    now: NowOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     job: Annotated[str | None, typer.Option("--explain", metavar="JOB", help="Explain one job in words.")] = None,
     what_if: Annotated[
@@ -49,19 +46,13 @@ def plan(
         list[str] | None,
         typer.Option("--deadline", metavar="JOB=TIME", help="Another deadline (train) or window (batch)."),
     ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The ledger whose runs correct the estimates.  [default: ledger.db of the state directory, if any]",
-        ),
-    ] = None,
+    ledger: LedgerOption = None,
     old: Annotated[
         str | None, typer.Option("--diff", metavar="OLD.json", help="What changed since a plan saved with --json.")
     ] = None,
 ) -> None:
     """Place every job on the cheapest suitable hardware, ranked by the cost of the job. Nothing is started."""
-    at = _instant(now)
+    at = instant(now)
     began = time.perf_counter()
     try:
         loaded = load(catalog)
@@ -71,11 +62,11 @@ def plan(
     loaded = with_deadlines(loaded, deadline or [])
     book = read_price_csv(offers) if offers else current_prices()
     book = with_less(with_prices(book, what_if or []), leave_out or [])
-    learnt = _learnt(ledger)
+    experience = learnt(ledger)
     before = _saved(old) if old is not None else None
     ready = time.perf_counter()
     with native_output_to_stderr():
-        found = place(loaded, book, at, learnt)
+        found = place(loaded, book, at, experience)
     done = time.perf_counter()
     if before is not None:
         _show_difference(before, plan_as_dict(found, {}), cast(str, old), as_json=as_json)
@@ -128,24 +119,6 @@ def _footer(found: Plan) -> list[str]:
     return lines + [f"warning: {warning}" for warning in found.warnings]
 
 
-def _learnt(ledger: Path | None) -> tuple[Experience, ...]:
-    """What the runs of a ledger taught; of the state directory's, unless another is named."""
-    path = ledger or state_of(None).root / "ledger.db"
-    if not path.is_file():
-        if ledger is not None:
-            raise InputError(f"--ledger: {ledger} does not exist.", "Name a cluster's ledger.db, or leave it out.")
-        return ()
-    from orchestrator.ledger.database import open_database
-    from orchestrator.ledger.experience import experience
-
-    database = open_database(path)
-    try:
-        with database.read() as connection:
-            return experience(connection)
-    finally:
-        database.close()
-
-
 def _saved(path: str) -> dict[str, Any]:
     """A plan as `plan --json` wrote it."""
     try:
@@ -188,15 +161,3 @@ def _named(found: Plan, name: str, catalog: str) -> JobPlan:
         known = ", ".join(each.name for each in found.jobs) or "none"
         raise InputError(f"{catalog}: has no job {name!r}.", f"Its jobs are: {known}.")
     return job
-
-
-def _instant(text: str | None) -> str:
-    """The time to plan for in ISO 8601 UTC; the clock is read here and nowhere below."""
-    if text is None:
-        return to_iso(datetime.fromtimestamp(int(time.time()), UTC))
-    try:
-        return to_iso(from_iso(text))
-    except (ValueError, OverflowError) as error:
-        raise InputError(
-            f"--now: {text!r} is not an ISO 8601 time.", "Use, for example, 2026-11-30T02:00:00Z."
-        ) from error

@@ -62,6 +62,7 @@ def test_limits_bind_and_leave_nearly_everything_placed(report):
 def test_the_plan_is_not_dearer_than_the_alternatives(report):
     free = report["quality"]["unlimited"]
     assert free["ours"]["usd_per_month"] == pytest.approx(free["ours"]["plan_usd_per_month"], abs=0.01)
+    assert free["ours_with_shared_accelerators"]["times_ours"] <= 1
     for name in quality.ALTERNATIVES:
         assert free[name]["placed"] == free["ours"]["placed"]
         assert free[name]["times_ours"] >= 1

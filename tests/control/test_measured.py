@@ -120,9 +120,9 @@ def _append(connection, event: Event) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_plan_reads_the_ledger_it_is_given(tmp_path: Path, bench: Bench) -> None:
-    from orchestrator.cli.plan import _learnt
+    from orchestrator.cli.plan_options import learnt
     from orchestrator.model.error import InputError
 
     with pytest.raises(InputError, match="does not exist"):
-        _learnt(tmp_path / "none.db")
-    assert _learnt(bench.controller.database.path) == ()
+        learnt(tmp_path / "none.db")
+    assert learnt(bench.controller.database.path) == ()
