@@ -14,6 +14,7 @@ from orchestrator.model.offer import RefusedOffer
 from orchestrator.model.plan import Status
 from orchestrator.offers import load_snapshot
 from orchestrator.placement import place, plan_as_dict
+from orchestrator.placement.work import works
 
 
 def test_the_cost_of_the_job_ranks_and_not_the_price_of_the_hour(make):
@@ -356,3 +357,29 @@ def test_an_added_offer_never_makes_the_plan_dearer_without_shared_limits(make, 
     for old, new in zip(placements(fewer), placements(more), strict=True):
         if old.chosen is not None:
             assert new.chosen is not None and new.chosen.expected_usd <= old.chosen.expected_usd
+
+
+def lexicographic(plan, catalog):
+    """The objective of the joint plan: placed pieces by importance, then USD a month."""
+    levels = {}
+    for work in works(catalog):
+        placement = plan.job(work.job.name).part(work.part)
+        levels.setdefault(work.level, []).append(placement.chosen is not None)
+    return [-sum(levels[level]) for level in sorted(levels)], plan.objective_usd_per_month
+
+
+@property_settings
+@given(data=st.data())
+def test_under_limits_a_cheaper_price_or_an_added_offer_never_makes_an_exact_plan_worse(make, data):
+    catalog = make.catalog(*data.draw(jobs(make)), **data.draw(clusters()))
+    found = data.draw(offers(make))
+    before = place(catalog, make.book(*found[:-1]), make.now)
+    more = place(catalog, make.book(*found), make.now)
+    last = found[-1]
+    cheaper = dataclasses.replace(last, price_usd_per_hour=last.price_usd_per_hour * Decimal("0.7"))
+    after = place(catalog, make.book(*found[:-1], cheaper), make.now)
+    assert before.mode == more.mode == after.mode == "exact"
+    tolerance = Decimal("0.01")
+    for worse, better in ((before, more), (more, after)):
+        old, new = lexicographic(worse, catalog), lexicographic(better, catalog)
+        assert new[0] < old[0] or (new[0] == old[0] and new[1] <= old[1] + tolerance)
