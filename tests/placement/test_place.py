@@ -294,7 +294,8 @@ def test_figures_are_finite_and_costs_add_up(make, data):
             assert sum(usd for _, usd in choice.costs) == choice.expected_usd >= 0
             assert all(usd > 0 for _, usd in choice.costs) and list(choice.costs) == sorted(choice.costs)
             assert 0 < choice.expected_seconds < math.inf and choice.usd_per_hour > 0
-            assert sum(pool.instances for pool in choice.pools) == choice.instances >= 1
+            assert sum(pool.instances for pool in choice.pools) == choice.instances
+            assert choice.instances >= (1 if choice.share == 1 else choice.share / 8)
         for rejection in placement.rejections:
             for figure in (rejection.needed, rejection.available):
                 assert not isinstance(figure, float) or (math.isfinite(figure) and figure >= 0)
