@@ -1,5 +1,6 @@
 """`orchestrator interrupt`: takes a node of the local cluster away, as EC2 takes spot instances."""
 
+import time
 from typing import Annotated
 
 import typer
@@ -9,6 +10,9 @@ from orchestrator.cli.state_dir_option import StateDirOption, running_cluster, s
 from orchestrator.cluster import chaos
 from orchestrator.cluster.state import StateDir
 from orchestrator.model.error import InputError, OperationError
+
+
+PATIENCE_S, LOOK_EVERY_S = 15.0, 0.5
 
 
 def interrupt(
@@ -33,13 +37,24 @@ def interrupt(
 
 
 def node_of(state: StateDir, job: str) -> str:
-    """A node on which the job's run, or the service of that name, was seen working just now."""
+    """A node on which the job's run, or the service of that name, was seen working just now.
+
+    The controller looks every few seconds, later on a busy machine, so a run that began a moment ago is waited for.
+    """
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        nodes = _seen_on(state, job)
+        if nodes:
+            return nodes[0]
+        if time.monotonic() >= until:
+            raise OperationError(f"{job} works on no node now.", "See `orchestrator status`.")
+        time.sleep(LOOK_EVERY_S)
+
+
+def _seen_on(state: StateDir, job: str) -> list[str]:
     status = get_json(state, "/v1/status")
     known = {each["name"]: each["run_id"] for each in status["jobs"]}
     if job not in known:
         raise InputError(f"there is no job {job!r}.", f"Jobs: {', '.join(sorted(known)) or 'none'}.")
     consumers = {job, known[job]}
-    nodes = [node["node_id"] for node in status["nodes"] if consumers & set(node["used_by"])]
-    if not nodes:
-        raise OperationError(f"{job} works on no node now.", "See `orchestrator status`.")
-    return str(nodes[0])
+    return [str(node["node_id"]) for node in status["nodes"] if consumers & set(node["used_by"])]

@@ -137,7 +137,7 @@ def test_a_night_from_submission_to_manifest(night: Any, submit: Any, local_clus
     controller = night(70)
     nodes_before = launched(local_cluster())
     succeeds(submit(controller), tmp_path, 240)
-    assert len(launched(local_cluster()) - nodes_before) == 1, "one worker needs one node"
+    assert len(launched(local_cluster()) - nodes_before) <= 1, "one worker needs one node, old or new"
     assert verify_output(str(tmp_path / "out"), str(tmp_path / "in.parquet")).ok
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
     assert (manifest["rows"], manifest["errors"], manifest["emulated"]) == (70, 0, True)
