@@ -11,7 +11,6 @@ from orchestrator.cluster import chaos
 from orchestrator.cluster.state import StateDir
 from orchestrator.model.error import InputError, OperationError
 
-
 PATIENCE_S, LOOK_EVERY_S = 15.0, 0.5
 
 
