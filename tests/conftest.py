@@ -21,6 +21,7 @@ before Ray is imported; tests that call `ray.init()` on their own work with it.
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -237,3 +238,19 @@ def tiny_llama(make_llama: Callable[[int, int], Path]) -> Path:
 def mini_llama(make_llama: Callable[[int, int], Path]) -> Path:
     """0.1M parameters: what tests in this process use."""
     return make_llama(64, 2)
+
+
+@pytest.fixture
+def run_command(monkeypatch, capsys):
+    """Calls `orchestrator` in this process: (exit code, standard output, standard error)."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        from orchestrator.cli.main import main
+
+        monkeypatch.setattr(sys, "argv", ["orchestrator", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return call

@@ -20,10 +20,6 @@ RAY_SETTINGS = {
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",  # how soon an uploaded checkpoint is committed; Ray: 2 s
 }
 
-EMULATED_ENV = {"OMP_WAIT_POLICY": "PASSIVE"}
-"""Emulated nodes share cores: threads that spin while they wait make a busy machine up to ten times slower (measured).
-"""
-
 ACCELERATOR_SHARE = 0.001
 """What each worker takes of the `accelerator_type:X` resource, as Ray's own `accelerator_type` option does."""
 
@@ -83,7 +79,6 @@ def trainer(
                 max_failures=MAX_FAILURES if restarts else 0, max_preemption_failures=-1 if restarts else 0
             ),
             checkpoint_config=CheckpointConfig(num_to_keep=job.checkpoint.keep),
-            worker_runtime_env={"env_vars": EMULATED_ENV} if assignment.emulated else None,
             logging_config=LoggingConfig(log_level="WARNING"),  # INFO prints every report at length
             callbacks=[TrainEvents(controller.url, controller.token_path, assignment.run_id)],
         ),

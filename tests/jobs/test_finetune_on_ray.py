@@ -1,13 +1,10 @@
 """The fine-tune as users run it: a driver of its own on emulated nodes under the real autoscaler, and interruptions."""
 
 import functools
-import json
 import subprocess
 import sys
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from safetensors.torch import load_file
@@ -19,45 +16,11 @@ from orchestrator.model.job import CheckpointRule, Method
 from orchestrator.runtime.controller import ASSIGNMENT
 from orchestrator.runtime.local_link import LocalLink
 from orchestrator.runtime.model_source import read_current, resolve
+from tests.controller_stand_in import ControllerStandIn
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(420)]
 
 STEPS = 150
-
-
-class ControllerStandIn:
-    """Speaks the controller's HTTP contract for one run: hands out its assignment and notes what it is told."""
-
-    def __init__(self, assignment):
-        self.assignment = assignment
-        self.attempts = 0
-        self.events = []
-        stand_in = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                if self.path == "/v1/runs":
-                    stand_in.attempts += 1
-                    answer = ASSIGNMENT.dump_json(replace(stand_in.assignment, attempt=stand_in.attempts))
-                else:
-                    assert self.path == f"/v1/runs/{assignment.run_id}/events"
-                    stand_in.events.append(body)
-                    answer = b"{}"
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_):
-                """Quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def told(self, *kinds):
-        """Data of the events of these kinds, in order, with the message."""
-        return [{"kind": e["kind"], "message": e["message"], **e["data"]} for e in self.events if e["kind"] in kinds]
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ import errno
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 import orchestrator.cli.offers_refresh
 import orchestrator.cluster.state
-from orchestrator.cli.main import main
 from orchestrator.offers import load_snapshot
 from orchestrator.offers.aws import client
 from orchestrator.offers.aws.calls import ACTIONS
@@ -35,15 +33,8 @@ jobs:
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["orchestrator", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+def run(run_command):
+    return run_command
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """`orchestrator plan` and `orchestrator offers list` as a user calls them."""
 
 import json
-import sys
 
 import pytest
-
-from orchestrator.cli.main import main
 
 CATALOG = """
 version: 1
@@ -33,15 +30,8 @@ def catalog(tmp_path):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["orchestrator", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+def run(run_command):
+    return run_command
 
 
 def test_json_follows_the_contract_and_an_unplaceable_job_is_no_failure(run, catalog):

@@ -1,14 +1,10 @@
 """The loop of docs/training.md as a driver on emulated nodes under the real autoscaler, interrupted in every way."""
 
-import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -16,47 +12,13 @@ from orchestrator.cluster import chaos
 from orchestrator.model.assignment import Assignment
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import CheckpointRule, JobClass, Method, TrainJob
-from orchestrator.runtime.controller import ASSIGNMENT
+from tests.controller_stand_in import ControllerStandIn
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(420)]
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "training.md"
 INTERVAL_S = 3.0
 SELECTOR = (("orchestrator/instance-type", "g6.xlarge"), ("orchestrator/pool", "work"), ("ray.io/market-type", "spot"))
-
-
-class ControllerStandIn:
-    """Speaks the controller's HTTP contract for one run: hands out its assignment and notes what it is told."""
-
-    def __init__(self, assignment):
-        self.assignment = assignment
-        self.attempts = 0
-        self.events = []
-        stand_in = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                if self.path == "/v1/runs":
-                    stand_in.attempts += 1
-                    answer = ASSIGNMENT.dump_json(replace(stand_in.assignment, attempt=stand_in.attempts))
-                else:
-                    stand_in.events.append(body)
-                    answer = b"{}"
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_):
-                """Quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def told(self, *kinds):
-        """Data of the events of these kinds, in order."""
-        return [{"kind": event["kind"], **event["data"]} for event in self.events if event["kind"] in kinds]
 
 
 @pytest.fixture
