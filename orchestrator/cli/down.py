@@ -12,4 +12,10 @@ def down(state_dir: StateDirOption = None) -> None:
     cluster = state.load()
     if cluster is not None and cluster.provider != Provider.LOCAL:
         raise InputError(f"this cluster runs on {cluster.provider}.", "End it with `ray down cluster.yaml`.")
-    print(f"cluster of {state.root} is down" if take_down(state) else f"no cluster is running in {state.root}")
+    try:
+        was_up = take_down(state)
+    except KeyboardInterrupt:
+        if cluster is not None and state.load() is None:
+            print(f"cluster of {state.root} is down")
+        raise
+    print(f"cluster of {state.root} is down" if was_up else f"no cluster is running in {state.root}")

@@ -1,10 +1,16 @@
 """The `orchestrator` command: finds the verb, and turns named errors into one line and an exit code."""
 
+import io
+import os
+import signal
 import sys
+from contextlib import nullcontext
 from importlib import import_module
+from pathlib import Path
 
 import typer
 
+from orchestrator.cli.signals import Heard, listening
 from orchestrator.model.error import OrchestratorError
 
 VERBS = {
@@ -24,6 +30,11 @@ VERBS = {
     "demo": "orchestrator.cli.demo.command:demo",
 }
 """In the order of --help. Only the module of the verb that was asked for is imported: `validate` needs no Ray."""
+
+CLEANS_UP = frozenset({"up", "down", "demo"})
+"""Verbs that end processes when a signal stops them; all others just end."""
+INTERRUPTED = 130
+"""Typer's exit code after a KeyboardInterrupt."""
 
 
 def command_line(arguments: list[str]) -> typer.Typer:
@@ -47,12 +58,88 @@ def command_line(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Entry point: exit 0 ok, 2 bad input, 1 failed at run time; no traceback for a named error."""
+    """Entry point: exit 0 ok, 2 bad input, 1 failed at run time, 128 + signal; no traceback for a named error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character shows "?" in its place
+    heard = Heard()
+    with listening(heard) if CLEANS_UP & {*sys.argv[1:2]} else nullcontext():
+        code = _run(sys.argv[1:], heard)
+    sys.exit(code)
+
+
+def _run(arguments: list[str], heard: Heard) -> int:
+    """Runs the verb; whatever ends it becomes at most one line and an exit code."""
     try:
-        command_line(sys.argv[1:])()
+        try:
+            command_line(arguments)()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # else a full disk would show only while the interpreter ends
+    except SystemExit as ended:
+        if ended.code != INTERRUPTED:
+            return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        return _stopped(heard)
+    except KeyboardInterrupt:
+        return _stopped(heard)
     except OrchestratorError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _say(f"error: {error}")
+        return error.exit_code
+    except OSError as error:
+        return _failed(error, heard)
+    return 0
+
+
+def _stopped(heard: Heard) -> int:
+    _say(f"stopped by {signal.Signals(heard.first or signal.SIGINT).name}.")
+    return heard.exit_code
+
+
+def _failed(error: OSError, heard: Heard) -> int:
+    if heard.first is not None:  # a terminal that is gone sends SIGHUP and takes no output
+        _discard_output()
+        return _stopped(heard)
+    if _discard_output():
+        if not isinstance(error, BrokenPipeError):
+            _say(f"error: cannot write the output: {error.strerror or error}.")
+    elif isinstance(error, FileNotFoundError) and error.filename is None and not _has_working_directory():
+        _say("error: the working directory does not exist any more. Change to one that does.")
+    else:
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"error: {where}{error.strerror or error}.")
+    return 1
+
+
+def _discard_output() -> bool:
+    """Whether standard output cannot be written; then what waits in its buffer goes nowhere."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _to_devnull(1)
+        return True
+    return False
+
+
+def _say(line: str) -> None:
+    """One line on standard error; the exit code counts even where nobody can read it."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _to_devnull(2)
+
+
+def _to_devnull(descriptor: int) -> None:
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, descriptor)
+    os.close(devnull)
+
+
+def _has_working_directory() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """`orchestrator up`: starts the local cluster for a catalog and applies it."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -39,13 +40,19 @@ def up(
         dashboard_port=dashboard_port,
         serve_port=serve_port,
     )
-    with Console(stderr=True).status("starting the cluster …"):
-        cluster = lifecycle.up(state, planned.node_types, options)
-    already = before is not None and before.name == cluster.name
-    print(f"cluster {cluster.name} {'was up already' if already else 'is up'}")
-    for label, value in (("dashboard", cluster.dashboard_url), ("services", cluster.serve_url), ("state", state.root)):
-        print(f"  {label:<10}{value}")
-    apply(str(catalog), state_dir)
+    try:
+        with Console(stderr=True).status("starting the cluster …"):
+            cluster = lifecycle.up(state, planned.node_types, options)
+        already = before is not None and before.name == cluster.name
+        print(f"cluster {cluster.name} {'was up already' if already else 'is up'}")
+        about = (("dashboard", cluster.dashboard_url), ("services", cluster.serve_url), ("state", state.root))
+        for label, value in about:
+            print(f"  {label:<10}{value}")
+        apply(str(catalog), state_dir)
+    except KeyboardInterrupt:
+        if (left := state.load()) is not None:
+            print(f"cluster {left.name} of {state.root} runs on; end it with `orchestrator down`.", file=sys.stderr)
+        raise
     for each in planned.missing():
         print(f"note: {each}")
     print('next: eval "$(orchestrator env)"')

@@ -19,6 +19,7 @@ from orchestrator.cluster import instance as record_file
 from orchestrator.cluster.autoscaling_config import Scaling, read_scaling, write_config
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.faults import locked
+from orchestrator.cluster.held_signals import held_back
 from orchestrator.cluster.instance import Order
 from orchestrator.cluster.ports import choose_ports
 from orchestrator.cluster.process import CLUSTER_MARK, INSTANCE_MARK, end, end_marked, find, marked, record
@@ -120,7 +121,8 @@ def _start_or_clean(state: StateDir, node_types: Sequence[NodeType], options: Up
     try:
         return _start(state, node_types, options)
     except BaseException:
-        # Also on Ctrl-C: a half-started cluster would hold ports and memory that nobody knows of.
+        # Also on Ctrl-C (the command line makes SIGTERM and SIGHUP the same): a half-started cluster would hold ports
+        # and memory that nobody knows of.
         _clean(state)
         raise
 
@@ -177,12 +179,12 @@ def _spawn(
     state: StateDir, cluster: ClusterState, role: str, command: Sequence[str], environment: dict[str, str]
 ) -> ClusterState:
     """Starts a detached process and records it before anything can go wrong."""
-    with (state.logs / f"{role}.log").open("ab") as log:
+    with held_back(notice=""), (state.logs / f"{role}.log").open("ab") as log:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
-    cluster = replace(cluster, pids={**cluster.pids, role: record(process.pid)})
-    state.save(cluster)
+        cluster = replace(cluster, pids={**cluster.pids, role: record(process.pid)})
+        state.save(cluster)
     return cluster
 
 
@@ -216,8 +218,9 @@ def _last_line(log: Path) -> str:
     return lines[-1] if lines else "no output"
 
 
+@held_back()
 def _clean(state: StateDir) -> bool:
-    """Ends what `cluster.json` records, in an order in which nothing is started anew."""
+    """Ends what `cluster.json` records, in an order in which nothing is started anew; no signal cuts it short."""
     cluster = state.load()
     if cluster is None:
         return False

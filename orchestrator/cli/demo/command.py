@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +19,7 @@ from orchestrator.cli.planned import PlannedFile
 from orchestrator.cli.status import history
 from orchestrator.cluster import lifecycle
 from orchestrator.cluster.autoscaling_config import Scaling
+from orchestrator.cluster.held_signals import held_back
 from orchestrator.cluster.lifecycle import UpOptions
 from orchestrator.cluster.ray_process import shell_environment
 from orchestrator.cluster.state import StateDir
@@ -102,9 +103,16 @@ def running(story: Story, state: StateDir, planned: PlannedFile, text: str, *, k
 
 
 def end(story: Story, state: StateDir) -> None:
-    """Take the cluster down, visibly."""
-    with story.console.status("shutting everything down …"):
-        lifecycle.down(state)
+    """Take the cluster down, visibly where there is still something to see it on (a pipe or terminal may be gone)."""
+    shutting_down = story.console.status("shutting everything down …")
+    with held_back():
+        try:
+            with suppress(OSError, SystemExit):  # rich ends the command when its pipe is closed
+                shutting_down.start()
+        finally:
+            lifecycle.down(state)
+        with suppress(OSError, SystemExit):
+            shutting_down.stop()
 
 
 def bill(stage: Stage, number: int) -> None:
