@@ -1,5 +1,6 @@
 """The `orchestrator` command: finds the verb, and turns named errors into one line and an exit code."""
 
+import errno
 import io
 import os
 import signal
@@ -35,6 +36,8 @@ CLEANS_UP = frozenset({"up", "down", "demo"})
 """Verbs that end processes when a signal stops them; all others just end."""
 INTERRUPTED = 130
 """Typer's exit code after a KeyboardInterrupt."""
+WRITE_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+"""What a write meets; without a file's name in the error it is almost always the output that was written."""
 
 
 def command_line(arguments: list[str]) -> typer.Typer:
@@ -98,9 +101,11 @@ def _failed(error: OSError, heard: Heard) -> int:
     if heard.first is not None:  # a terminal that is gone sends SIGHUP and takes no output
         _discard_output()
         return _stopped(heard)
-    if _discard_output():
-        if not isinstance(error, BrokenPipeError):
-            _say(f"error: cannot write the output: {error.strerror or error}.")
+    unwritten = _discard_output() or (error.filename is None and error.errno in WRITE_FAULTS)
+    if isinstance(error, BrokenPipeError):
+        pass  # whoever read our output has seen enough
+    elif unwritten:
+        _say(f"error: cannot write: {error.strerror}. Free some space, or write elsewhere.")
     elif isinstance(error, FileNotFoundError) and error.filename is None and not _has_working_directory():
         _say("error: the working directory does not exist any more. Change to one that does.")
     else:

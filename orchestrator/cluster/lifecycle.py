@@ -31,7 +31,7 @@ from orchestrator.cluster.ray_process import (
     ray_executable,
 )
 from orchestrator.cluster.state import ClusterState, StateDir, write_atomically
-from orchestrator.model.error import OperationError
+from orchestrator.model.error import InputError, OperationError
 from orchestrator.model.instant import to_iso
 from orchestrator.model.node import NodeType
 
@@ -107,7 +107,12 @@ def _check_machine(state: StateDir) -> None:
         raise OperationError(f"Python {running} cannot run this cluster.", "Use Python 3.11: run `make setup`.")
     if not ray_executable().exists():
         raise OperationError(f"Ray is not installed beside {sys.executable}.", "Run `make setup`.")
-    state.root.mkdir(parents=True, exist_ok=True)
+    try:
+        state.root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the state directory {state.root} cannot be made: {error.strerror}.", "Give another --state-dir."
+        ) from error
     for folder in (state.root, Path(tempfile.gettempdir())):
         free = shutil.disk_usage(folder).free
         if free < MIN_FREE_BYTES:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.cluster.process import RecordedProcess
-from orchestrator.model.error import OperationError
+from orchestrator.model.error import InputError, OperationError
 
 STATE_DIR_VARIABLE = "ORCHESTRATOR_STATE_DIR"
 DEFAULT_STATE_DIR = ".orchestrator"
@@ -126,9 +126,21 @@ class StateDir:
 
 
 def resolve_state_dir(option: Path | None, environ: Mapping[str, str]) -> StateDir:
-    """The state directory: the option, else ORCHESTRATOR_STATE_DIR, else `./.orchestrator`; always absolute."""
+    """The state directory: the option, else ORCHESTRATOR_STATE_DIR, else `./.orchestrator`; always absolute.
+
+    InputError when no directory can be there.
+    """
     chosen = option or Path(environ.get(STATE_DIR_VARIABLE) or DEFAULT_STATE_DIR)
-    return StateDir(chosen.expanduser().resolve())
+    try:
+        root = chosen.expanduser().resolve()
+    except RuntimeError as error:  # what pathlib raises for an unknown user and for links in a circle
+        raise InputError(f"{chosen} cannot be the state directory: {error}", "Give another --state-dir.") from error
+    existing = next(path for path in (root, *root.parents) if path.exists())
+    if not existing.is_dir():
+        raise InputError(
+            f"{root} cannot be the state directory: {existing} is not a directory.", "Give another --state-dir."
+        )
+    return StateDir(root)
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:

@@ -16,6 +16,7 @@ from orchestrator.cli.demo.stage import Stage
 from orchestrator.cli.demo.story import Story
 from orchestrator.cli.plan import table, wide_console
 from orchestrator.cli.planned import PlannedFile
+from orchestrator.cli.state_dir_option import state_of
 from orchestrator.cli.status import history
 from orchestrator.cluster import lifecycle
 from orchestrator.cluster.autoscaling_config import Scaling
@@ -42,7 +43,7 @@ def demo(
     if not Path("jobs", "finetune.py").exists():
         raise InputError("the demo needs the project's folder, with jobs/ in it.", "Run it from there.")
     story = Story(wide_console())
-    state = StateDir(state_dir.resolve())
+    state = state_of(state_dir)
     start_clean(state)
     planned, text = catalog.read(file, state.root)
     catalog.check_inputs(planned)
