@@ -1,5 +1,7 @@
 """`orchestrator down`: ends the cluster; its history stays."""
 
+import sys
+
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cluster.lifecycle import down as take_down
 from orchestrator.model.catalog import Provider
@@ -13,7 +15,7 @@ def down(state_dir: StateDirOption = None) -> None:
     if cluster is not None and cluster.provider != Provider.LOCAL:
         raise InputError(f"this cluster runs on {cluster.provider}.", "End it with `ray down cluster.yaml`.")
     try:
-        was_up = take_down(state)
+        was_up = take_down(state, lambda line: print(f"note: {line}", file=sys.stderr))
     except KeyboardInterrupt:
         if cluster is not None and state.load() is None:
             print(f"cluster of {state.root} is down")

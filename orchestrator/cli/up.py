@@ -41,8 +41,9 @@ def up(
         serve_port=serve_port,
     )
     try:
-        with Console(stderr=True).status("starting the cluster …"):
-            cluster = lifecycle.up(state, planned.node_types, options)
+        console = Console(stderr=True)
+        with console.status("starting the cluster …"):
+            cluster = lifecycle.up(state, planned.node_types, options, lambda line: _note(console, line))
         already = before is not None and before.name == cluster.name
         print(f"cluster {cluster.name} {'was up already' if already else 'is up'}")
         about = (("dashboard", cluster.dashboard_url), ("services", cluster.serve_url), ("state", state.root))
@@ -56,6 +57,10 @@ def up(
     for each in planned.missing():
         print(f"note: {each}")
     print('next: eval "$(orchestrator env)"')
+
+
+def _note(console: Console, line: str) -> None:
+    console.print(f"note: {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _refuse_other_providers(planned: PlannedFile) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +22,18 @@ from orchestrator.cluster.faults import locked
 from orchestrator.cluster.held_signals import held_back
 from orchestrator.cluster.instance import Order
 from orchestrator.cluster.ports import choose_ports
-from orchestrator.cluster.process import CLUSTER_MARK, INSTANCE_MARK, end, end_marked, find, marked, record
+from orchestrator.cluster.process import (
+    CLUSTER_MARK,
+    INSTANCE_MARK,
+    argument,
+    end,
+    end_marked,
+    find,
+    marked,
+    marks,
+    record,
+    roots,
+)
 from orchestrator.cluster.ray_process import (
     HOST,
     HeadPorts,
@@ -30,7 +41,7 @@ from orchestrator.cluster.ray_process import (
     head_environment,
     ray_executable,
 )
-from orchestrator.cluster.state import ClusterState, StateDir, write_atomically
+from orchestrator.cluster.state import STATE_DIR_VARIABLE, ClusterState, StateDir, write_atomically
 from orchestrator.model.error import InputError, OperationError
 from orchestrator.model.instant import to_iso
 from orchestrator.model.node import NodeType
@@ -59,17 +70,29 @@ class UpOptions:
     serve_port: int = 0
 
 
-def up(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) -> ClusterState:
+def _tell_nobody(_line: str) -> None:
+    """What `up` and `down` do with a line when nobody wants to know."""
+
+
+def up(
+    state: StateDir,
+    node_types: Sequence[NodeType],
+    options: UpOptions,
+    tell: Callable[[str], None] = _tell_nobody,
+) -> ClusterState:
     """Starts a cluster and returns once it is healthy; whatever fails, nothing stays behind.
 
-    A healthy cluster of this directory is returned as it is, node types included; a stale one is cleaned away first.
+    A healthy cluster of this directory is returned as it is, node types included; a stale one, and one whose record was
+    lost, is cleaned away first, which `tell` hears of.
     """
     _check_machine(state)
     with locked(state.lock_file):
         running = state.load()
         if running is not None and is_healthy(state, running):
             return running
-        _clean(state)
+        if running is not None:
+            tell(f"{_what_ended(running)}; the cluster is started anew, running work is resubmitted")
+        _clean(state, tell)
         for _ in range(START_ATTEMPTS - 1):
             try:
                 return _start_or_clean(state, node_types, options)
@@ -79,12 +102,15 @@ def up(state: StateDir, node_types: Sequence[NodeType], options: UpOptions) -> C
         return _start_or_clean(state, node_types, options)
 
 
-def down(state: StateDir) -> bool:
-    """Ends the cluster and all of its instances; False when there was none. Harmless to repeat."""
-    if not state.root.exists():
+def down(state: StateDir, tell: Callable[[str], None] = _tell_nobody) -> bool:
+    """Ends the cluster and all of its instances; False when there was none. Harmless to repeat.
+
+    A cluster whose record was lost is found by its processes, which `tell` hears of.
+    """
+    if not state.root.exists() and not _lost_clusters(state):
         return False
     with locked(state.lock_file):
-        return _clean(state)
+        return _clean(state, tell)
 
 
 def is_healthy(state: StateDir, cluster: ClusterState) -> bool:
@@ -223,12 +249,24 @@ def _last_line(log: Path) -> str:
     return lines[-1] if lines else "no output"
 
 
+def _what_ended(cluster: ClusterState) -> str:
+    """Why a recorded cluster is not healthy."""
+    if not cluster.ready:
+        return "an earlier start did not finish"
+    ended = [role for role, process in cluster.pids.items() if find(process) is None]
+    return f"the {' and the '.join(ended)} had ended" if ended else "the head did not answer"
+
+
 @held_back()
-def _clean(state: StateDir) -> bool:
+def _clean(state: StateDir, tell: Callable[[str], None] = _tell_nobody) -> bool:
     """Ends what `cluster.json` records, in an order in which nothing is started anew; no signal cuts it short."""
     cluster = state.load()
     if cluster is None:
-        return False
+        lost = _lost_clusters(state)
+        for name in lost:
+            tell(f"{state.cluster_file} was lost; the processes of cluster {name} are found by their environment")
+            _clean_lost(state, name)
+        return bool(lost)
     # Looked up while the head still ties its processes together; some would not be recognised as its orphans.
     everything = marked(CLUSTER_MARK, cluster.name)
     for role in (CONTROLLER, HEAD):
@@ -236,24 +274,47 @@ def _clean(state: StateDir) -> bool:
         process = find(recorded) if recorded else None
         if process is not None:
             end((process,), grace_s=STOP_GRACE_S)
-    _end_instances(state, cluster)
-    left = (*end(everything, grace_s=1.0), *end_marked(CLUSTER_MARK, cluster.name, grace_s=0.0))
+    _end_instances(state, cluster.name)
+    _end_rest(cluster.name, everything)
+    _remove_files(state, cluster.ray_temp_dir)
+    return True
+
+
+def _lost_clusters(state: StateDir) -> tuple[str, ...]:
+    """Names of clusters of this directory that still have processes; a user's shell carries no name of a cluster."""
+    return marks(STATE_DIR_VARIABLE, str(state.root), CLUSTER_MARK)
+
+
+def _clean_lost(state: StateDir, name: str) -> None:
+    """Ends a cluster that no record describes, in the same order: last the machines, which nothing starts anew."""
+    everything = marked(CLUSTER_MARK, name)
+    ray_temp_dir = argument(everything, "--temp-dir")
+    machines = {r.machine.pid for r in record_file.load_records(state) if r.machine and find(r.machine)}
+    end([process for process in roots(everything) if process.pid not in machines], grace_s=STOP_GRACE_S)
+    _end_instances(state, name)
+    _end_rest(name, everything)
+    _remove_files(state, ray_temp_dir or "")
+
+
+def _end_rest(name: str, everything: Iterable[psutil.Process]) -> None:
+    left = (*end(everything, grace_s=1.0), *end_marked(CLUSTER_MARK, name, grace_s=0.0))
     if left:
         pids = ", ".join(str(process.pid) for process in left)
-        raise OperationError(
-            f"processes {pids} of cluster {cluster.name} do not end.", "End them, then run `down` again."
-        )
-    _remove_temp_dir(Path(cluster.ray_temp_dir))
+        raise OperationError(f"processes {pids} of cluster {name} do not end.", "End them, then run `down` again.")
+
+
+def _remove_files(state: StateDir, ray_temp_dir: str) -> None:
+    """All that speaks of a running cluster; history stays."""
+    _remove_temp_dir(Path(ray_temp_dir))
     shutil.rmtree(state.orders, ignore_errors=True)
     shutil.rmtree(state.refusals, ignore_errors=True)
     state.faults.unlink(missing_ok=True)
     state.forget()
-    return True
 
 
-def _end_instances(state: StateDir, cluster: ClusterState) -> None:
+def _end_instances(state: StateDir, cluster_name: str) -> None:
     """Lets each machine close its own record; closes those whose machine is gone."""
-    live = [r for r in record_file.load_records(state) if r.cluster == cluster.name and not r.terminated_at]
+    live = [r for r in record_file.load_records(state) if r.cluster == cluster_name and not r.terminated_at]
     order = Order(kind="terminate", reason=record_file.DOWN, issued_at=to_iso(utc_now()))
     for instance in live:
         record_file.save_order(state, instance.instance_id, order)

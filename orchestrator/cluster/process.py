@@ -53,6 +53,12 @@ def marked(name: str, value: str) -> tuple[psutil.Process, ...]:
     return tuple(processes[pid] for pid in sorted(found - spared))
 
 
+def marks(name: str, value: str, other: str) -> tuple[str, ...]:
+    """The values of `other` in the environments of processes that were started with `name=value`, sorted."""
+    environments = [_environment(process) for process in psutil.process_iter()]
+    return tuple(sorted({each[other] for each in environments if each.get(name) == value and other in each}))
+
+
 def end(processes: Iterable[psutil.Process], grace_s: float) -> tuple[psutil.Process, ...]:
     """Asks with SIGTERM, kills after `grace_s` seconds (0 = at once); returns those that are still there."""
     remaining: Sequence[psutil.Process] = [process for process in processes if process.is_running()]
@@ -64,6 +70,18 @@ def end(processes: Iterable[psutil.Process], grace_s: float) -> tuple[psutil.Pro
     _signal(remaining, signal.SIGKILL)
     _, remaining = psutil.wait_procs(remaining, timeout=5.0)
     return tuple(process for process in remaining if process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+
+
+def roots(processes: Sequence[psutil.Process]) -> tuple[psutil.Process, ...]:
+    """Those whose parent is not among them: the head and the controller of a cluster, and orphans."""
+    parents = {process.pid: _parent(process) for process in processes}
+    return tuple(process for process in processes if parents[process.pid] not in parents)
+
+
+def argument(processes: Iterable[psutil.Process], option: str) -> str | None:
+    """The value of `--option=value` in the first command line that has it."""
+    words = (word for process in processes for word in _arguments(process))
+    return next((word.removeprefix(f"{option}=") for word in words if word.startswith(f"{option}=")), None)
 
 
 def end_marked(name: str, value: str, grace_s: float) -> tuple[psutil.Process, ...]:
@@ -84,6 +102,20 @@ def _environment(process: psutil.Process) -> Mapping[str, str]:
         return {}
 
 
+def _parent(process: psutil.Process) -> int | None:
+    try:
+        return process.ppid()
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _arguments(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []
+
+
 def _session(pid: int) -> int | None:
     try:
         return os.getsid(pid)
@@ -94,10 +126,8 @@ def _session(pid: int) -> int | None:
 def _descendants(roots: Iterable[int], processes: Mapping[int, psutil.Process]) -> set[int]:
     children: dict[int, list[int]] = {}
     for pid, process in processes.items():
-        try:
-            children.setdefault(process.ppid(), []).append(pid)
-        except psutil.NoSuchProcess:
-            continue
+        if (parent := _parent(process)) is not None:
+            children.setdefault(parent, []).append(pid)
     found: set[int] = set()
     frontier = list(roots)
     while frontier:

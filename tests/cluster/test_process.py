@@ -10,7 +10,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from orchestrator.cluster.process import end, end_marked, find, marked, record
+from orchestrator.cluster.process import argument, end, end_marked, find, marked, marks, record, roots
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(300)"]
 ORPHAN_MAKER = [
@@ -75,6 +75,23 @@ def test_the_mark_finds_children_without_parent_or_group(
     assert len(orphans) == 1
     assert end_marked("TEST_MARK", mark, grace_s=0) == ()
     assert marked("TEST_MARK", mark) == ()
+
+
+def test_command_lines_tell_an_option(spawn: Callable[..., subprocess.Popen[bytes]]) -> None:
+    process = find(record(spawn([*SLEEP, "--temp-dir=/tmp/x"]).pid))
+    assert argument((process,), "--temp-dir") == "/tmp/x"
+    assert argument((process,), "--temp") is None
+
+
+def test_roots_have_their_parent_elsewhere(spawn: Callable[..., subprocess.Popen[bytes]]) -> None:
+    child = find(record(spawn().pid))
+    assert roots((child, psutil.Process())) == (psutil.Process(),)
+
+
+def test_marks_lists_other_values(spawn: Callable[..., subprocess.Popen[bytes]], mark: str) -> None:
+    spawn()
+    assert marks("TEST_MARK", mark, "PATH") == (os.environ["PATH"],)
+    assert marks("TEST_MARK", mark, "NOT_SET_ANYWHERE") == ()
 
 
 PARENT_OF_TITLED = """

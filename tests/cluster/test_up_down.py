@@ -3,9 +3,12 @@
 import os
 import shutil
 import socket
+import subprocess
 import sys
+import tempfile
 from collections import namedtuple
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,8 @@ import pytest
 
 from orchestrator.cluster import lifecycle
 from orchestrator.cluster.lifecycle import UpOptions, down, up
-from orchestrator.cluster.process import CLUSTER_MARK, marked, record
-from orchestrator.cluster.state import ClusterState, StateDir
+from orchestrator.cluster.process import CLUSTER_MARK, RecordedProcess, marked, record
+from orchestrator.cluster.state import STATE_DIR_VARIABLE, ClusterState, StateDir
 from orchestrator.model.error import OperationError
 
 RAY_ONLY = UpOptions(controller=False)
@@ -100,6 +103,75 @@ def test_a_record_of_dead_processes_is_cleaned_away(
     assert down(state_dir)
     assert state_dir.load() is None
     assert precious.exists(), "only folders that `up` made are removed"
+
+
+def abandoned(head: Callable[[str], None], state: StateDir, monkeypatch: pytest.MonkeyPatch) -> ClusterState:
+    """A cluster whose `up` ended without cleaning up, as if by SIGKILL."""
+    head("import time; time.sleep(300)")
+    with monkeypatch.context() as patched:
+        patched.setattr(lifecycle, "START_TIMEOUT_S", 0.5)
+        patched.setattr(lifecycle, "_clean", lambda *_: False)
+        with pytest.raises(OperationError, match="did not answer"):
+            up(state, (), RAY_ONLY)
+    return state.load()
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["record", "directory"])
+def test_down_finds_a_cluster_whose_record_was_lost(
+    state_dir: StateDir, head: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, everything: bool
+) -> None:
+    told: list[str] = []
+    lost = abandoned(head, state_dir, monkeypatch)
+    shell = subprocess.Popen(["sleep", "300"], env={**os.environ, STATE_DIR_VARIABLE: str(state_dir.root)})
+    if everything:
+        shutil.rmtree(state_dir.root)
+    state_dir.forget()
+    try:
+        assert down(state_dir, told.append)
+        assert marked(CLUSTER_MARK, lost.name) == ()
+        assert shell.poll() is None, "a user's shell that called `orchestrator env` is none of the cluster's processes"
+    finally:
+        shell.kill()
+        shell.wait()
+        shutil.rmtree(lost.ray_temp_dir, ignore_errors=True)
+    assert len(told) == 1
+    assert f"cluster.json was lost; the processes of cluster {lost.name} are" in told[0]
+    assert not down(state_dir, told.append)
+
+
+def test_a_lost_cluster_leaves_the_folder_of_ray_neither(
+    state_dir: StateDir, head: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="orch-", dir="/tmp"))
+    monkeypatch.setattr(lifecycle, "argument", lambda processes, option: {"--temp-dir": str(folder)}[option])
+    lost = abandoned(head, state_dir, monkeypatch)
+    state_dir.forget()
+    assert down(state_dir)
+    Path(lost.ray_temp_dir).rmdir()
+    assert not folder.exists()
+
+
+def test_up_says_what_it_ends_first(
+    state_dir: StateDir, head: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    first = abandoned(head, state_dir, monkeypatch)
+    gone = RecordedProcess(pid=os.getpid(), create_time=1.0)
+    state_dir.save(replace(first, ready=True, pids={**first.pids, "controller": gone}))
+    head("raise SystemExit(3)")
+    with pytest.raises(OperationError):
+        up(state_dir, (), RAY_ONLY, told.append)
+    assert told == ["the controller had ended; the cluster is started anew, running work is resubmitted"]
+    assert marked(CLUSTER_MARK, first.name) == ()
+
+    lost = abandoned(head, state_dir, monkeypatch)
+    state_dir.forget()
+    head("raise SystemExit(3)")
+    with pytest.raises(OperationError):
+        up(state_dir, (), RAY_ONLY, told.append)
+    assert "was lost" in told[1]
+    assert marked(CLUSTER_MARK, lost.name) == ()
+    Path(lost.ray_temp_dir).rmdir()
 
 
 def test_down_without_a_cluster_is_harmless(state_dir: StateDir) -> None:
