@@ -1,5 +1,7 @@
 """`orchestrator up`: starts the local cluster for a catalog and applies it."""
 
+import math
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,18 +19,33 @@ from orchestrator.model.catalog import Provider
 from orchestrator.model.error import InputError
 
 DEFAULT_CATALOG = Path("jobs/catalog.yaml")
+MAX_IDLE_TIMEOUT_S = 30.0 * 24 * 3600
 Port = Annotated[int, typer.Option(min=0, max=65535, show_default="any free port")]
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):  # NaN is in any range
+        raise typer.BadParameter(f"{value} is not a number of seconds.")
+    return value
 
 
 def up(
     catalog: Annotated[Path, typer.Argument(metavar="[CATALOG]", help="The job catalog.")] = DEFAULT_CATALOG,
     state_dir: StateDirOption = None,
-    idle_timeout_seconds: Annotated[float, typer.Option(min=1.0, help="Idle nodes go after this long.")] = 60.0,
+    idle_timeout_seconds: Annotated[
+        float,
+        typer.Option(min=1.0, max=MAX_IDLE_TIMEOUT_S, callback=_finite, help="Idle nodes go after this long."),
+    ] = 60.0,
     head_cpus: Annotated[int, typer.Option(min=0, help="Logical CPUs of the head, for helper tasks.")] = 4,
     dashboard_port: Port = 0,
     serve_port: Port = 0,
 ) -> None:
     """Start a cluster whose nodes are emulated on this machine, under Ray's autoscaler, and apply the catalog."""
+    if dashboard_port and dashboard_port == serve_port:
+        raise InputError(
+            f"--dashboard-port and --serve-port are both {serve_port}; one port cannot serve both.",
+            "Choose two, or leave one out.",
+        )
     state = state_of(state_dir)
     planned = read_planned(catalog, emulated=True)
     _refuse_other_providers(planned)
@@ -52,11 +69,15 @@ def up(
         apply(str(catalog), state_dir)
     except KeyboardInterrupt:
         if (left := state.load()) is not None:
-            print(f"cluster {left.name} of {state.root} runs on; end it with `orchestrator down`.", file=sys.stderr)
+            print(
+                f"cluster {left.name} of {state.root} runs on; `orchestrator down --state-dir {state.root}` ends it.",
+                file=sys.stderr,
+            )
         raise
     for each in planned.missing():
         print(f"note: {each}")
-    print('next: eval "$(orchestrator env)"')
+    elsewhere = "" if state == state_of(None) else f" --state-dir {shlex.quote(str(state_dir))}"
+    print(f'next: eval "$(orchestrator env{elsewhere})"')
 
 
 def _note(console: Console, line: str) -> None:

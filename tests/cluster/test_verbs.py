@@ -8,13 +8,16 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+import orchestrator.cli.up as up_verb
 from orchestrator.cli.main import command_line
+from orchestrator.cluster import lifecycle
 from orchestrator.cluster.attach import aws_state
 from orchestrator.cluster.state import StateDir
 from orchestrator.model.error import InputError, OperationError, OrchestratorError
 from orchestrator.offers.current import prices_path
 
 REPOSITORY = Path(__file__).parents[2]
+LOCAL_CATALOG = REPOSITORY / "jobs" / "catalog.yaml"
 CATALOG = """
 version: 1
 cluster: {provider: PROVIDER, region: us-east-1, storage: ./storage}
@@ -65,6 +68,41 @@ def test_up_starts_nothing_for_a_faulty_catalog(catalog: Path, state_dir: StateD
     assert result.exit_code == 2
     assert f"{catalog}:8:" in result.output
     assert not state_dir.root.exists()
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "2592001", "0", "-inf"])
+def test_up_refuses_an_idle_timeout_that_never_comes(state_dir: StateDir, seconds: str) -> None:
+    result = run("up", LOCAL_CATALOG, "--state-dir", state_dir.root, "--idle-timeout-seconds", seconds)
+    assert result.exit_code == 2
+    assert "--idle-timeout-seconds" in result.output
+    assert not state_dir.root.exists()
+
+
+def test_up_refuses_one_port_for_two_services(state_dir: StateDir) -> None:
+    error = refused(
+        "up", LOCAL_CATALOG, "--state-dir", state_dir.root, "--serve-port", 18990, "--dashboard-port", 18990
+    )
+    assert isinstance(error, InputError)
+    assert "both 18990" in error.what
+
+
+def test_up_names_the_state_directory_in_what_comes_next(
+    monkeypatch: pytest.MonkeyPatch, state_dir: StateDir, tmp_path: Path
+) -> None:
+    cluster = aws_state("local-1", "", state_dir, "127.0.0.1", tmp_path / "token", "2026-11-30T00:00:00Z")
+    monkeypatch.setattr(lifecycle, "up", lambda *_: cluster)
+    monkeypatch.setattr(up_verb, "apply", lambda *_: None)
+    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.delenv("ORCHESTRATOR_STATE_DIR", raising=False)
+    elsewhere = tmp_path / "a b"
+    for option, said in (
+        ([], 'next: eval "$(orchestrator env)"'),
+        (["--state-dir", ".orchestrator"], 'next: eval "$(orchestrator env)"'),
+        (["--state-dir", elsewhere], f"next: eval \"$(orchestrator env --state-dir '{elsewhere}')\""),
+    ):
+        assert run("up", LOCAL_CATALOG, *option).output.splitlines()[-1] == said
+    monkeypatch.setenv("ORCHESTRATOR_STATE_DIR", str(elsewhere))
+    assert run("up", LOCAL_CATALOG).output.splitlines()[-1] == 'next: eval "$(orchestrator env)"'
 
 
 @pytest.mark.parametrize("verb", ["env", "interrupt"])
