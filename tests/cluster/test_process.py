@@ -78,7 +78,9 @@ def test_the_mark_finds_children_without_parent_or_group(
 
 
 def test_command_lines_tell_an_option(spawn: Callable[..., subprocess.Popen[bytes]]) -> None:
-    process = find(record(spawn([*SLEEP, "--temp-dir=/tmp/x"]).pid))
+    started = spawn([*STUBBORN, "--temp-dir=/tmp/x"])
+    assert started.stdout.readline() == b"on\n", "before its program begins, a process has no command line"
+    process = find(record(started.pid))
     assert argument((process,), "--temp-dir") == "/tmp/x"
     assert argument((process,), "--temp") is None
 
@@ -89,7 +91,7 @@ def test_roots_have_their_parent_elsewhere(spawn: Callable[..., subprocess.Popen
 
 
 def test_marks_lists_other_values(spawn: Callable[..., subprocess.Popen[bytes]], mark: str) -> None:
-    spawn()
+    assert spawn(STUBBORN).stdout.readline() == b"on\n"
     assert marks("TEST_MARK", mark, "PATH") == (os.environ["PATH"],)
     assert marks("TEST_MARK", mark, "NOT_SET_ANYWHERE") == ()
 
