@@ -26,12 +26,18 @@ LedgerOption = Annotated[
 ]
 
 
+EARLIEST_YEAR, LATEST_YEAR = 1970, 9000
+
+
 def instant(now: str | None) -> str:
     """The given time, or the clock's, in ISO 8601 UTC; the clock is read here and nowhere below. Raises InputError."""
     if now is None:
         return to_iso(datetime.fromtimestamp(int(time.time()), UTC))
     try:
-        return to_iso(from_iso(now))
+        at = from_iso(now)
+        if not EARLIEST_YEAR <= at.year <= LATEST_YEAR:
+            raise ValueError(f"year {at.year}")
+        return to_iso(at)
     except (ValueError, OverflowError) as error:
         raise InputError(
             f"--now: {now!r} is not an ISO 8601 time.", "Use, for example, 2026-11-30T02:00:00Z."
