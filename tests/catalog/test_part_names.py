@@ -8,8 +8,8 @@ CATALOG = """\
 version: 1
 cluster: {{provider: local, region: us-east-1, storage: ./s}}
 models:
-  m: {{source: "s3://bucket/m", params: 1e9, layers: 16, hidden: 2048, heads: 32, kv_heads: 8, head_dim: 64, context: 4096,
-      dtype: bf16}}
+  m: {{source: "s3://bucket/m", params: 1e9, layers: 16, hidden: 2048, heads: 32, kv_heads: 8, head_dim: 64,
+      context: 4096, dtype: bf16}}
 jobs:
   chat: {{kind: serve, models: {models}}}
 """
