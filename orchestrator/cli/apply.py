@@ -8,6 +8,7 @@ import typer
 
 from orchestrator.catalog import CatalogError, load
 from orchestrator.cli.controller_client import ask, error_of
+from orchestrator.cli.screen import visible
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.model.error import InputError, OperationError
 
@@ -39,7 +40,7 @@ def apply(
     if not answer.is_success:
         raise OperationError(f"the controller does not take {catalog}: {error_of(answer)}")
     plan = answer.json()
-    print(json.dumps(plan, indent=2) if as_json else _told(catalog, plan))
+    print(json.dumps(plan, indent=2) if as_json else visible(_told(catalog, plan), newlines=True))
 
 
 def _told(catalog: str, plan: dict) -> str:  # type: ignore[type-arg]

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from orchestrator.cli.controller_client import NoControllerError, get_json
 from orchestrator.cli.money import dollars
-from orchestrator.cli.screen import wide_console
+from orchestrator.cli.screen import literal, wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cli.status import history
 from orchestrator.cluster.clock import utc_now
@@ -52,7 +52,7 @@ def show_bill(console: Console, found: dict[str, Any]) -> None:
     for heading in ("attempts", "cut off", "lost", "node time", would, "on-demand", "saved"):
         table.add_column(heading, justify="right")
     for line in found["lines"]:
-        table.add_row(*_row(line, line["consumer"]))
+        table.add_row(*map(literal, _row(line, line["consumer"])))
     table.add_row(*_row(found["idle"], "(idle nodes)"))
     table.add_section()
     table.add_row(*_row(found["total"], "total"))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.controller_client import NoControllerError, get_json
+from orchestrator.cli.screen import visible
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cli.status import history
 from orchestrator.cluster.state import StateDir
@@ -54,5 +55,7 @@ def _page(state: StateDir, job: str, after: int) -> list[dict[str, Any]]:
 
 
 def _line(event: dict[str, Any]) -> str:
+    """One event on one line, whatever its message holds."""
     about = event["run_id"] or event["job"] or event["node_id"]
-    return f"{event['id']:>5} {event['at'][:19]}Z {event['kind']:<18} {about:<28} {event['message']}".rstrip()
+    line = f"{event['id']:>5} {event['at'][:19]}Z {event['kind']:<18} {about:<28} {event['message']}"
+    return visible(line.rstrip())

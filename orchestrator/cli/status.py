@@ -11,7 +11,7 @@ from rich.table import Table
 
 from orchestrator.cli.controller_client import NO_CLUSTER, NoControllerError, get_json
 from orchestrator.cli.money import dollars
-from orchestrator.cli.screen import count, wide_console
+from orchestrator.cli.screen import count, literal, wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.inventory import LocalInventory
@@ -63,9 +63,9 @@ def history(state: StateDir) -> Database:
 
 def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None, note: str) -> None:
     if note:
-        console.print(note, soft_wrap=True)
+        console.print(literal(note), soft_wrap=True)
     if about:
-        console.print(f"cluster {about['name']}, dashboard {about['dashboard_url']}", soft_wrap=True)
+        console.print(literal(f"cluster {about['name']}, dashboard {about['dashboard_url']}"), soft_wrap=True)
     would = "would cost" if found["emulated"] else "cost"
     console.print(
         f"{count(len(found['nodes']), 'node')} at {dollars(found['usd_per_hour'])}/h; all runs so far {would} "
@@ -76,7 +76,8 @@ def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None,
     _show_jobs(console, found["jobs"])
     for service in found["services"]:
         replicas = f"{count(service['replicas'], 'replica')} with the ingress"
-        console.print(f"{service['name']}: {service['status']}, {replicas}, {service['url']}", soft_wrap=True)
+        told = f"{service['name']}: {service['status']}, {replicas}, {service['url']}"
+        console.print(literal(told), soft_wrap=True)
 
 
 def _show_nodes(console: Console, nodes: list[dict[str, Any]]) -> None:
@@ -87,9 +88,8 @@ def _show_nodes(console: Console, nodes: list[dict[str, Any]]) -> None:
         kind = f"{node['instance_type']}{' ' + node['accelerator'] if node['accelerator'] else ''}"
         state = " draining" if node["draining"] else ""
         users = ", ".join(node["used_by"]) or "-"
-        table.add_row(
-            node["node_id"][:20] + state, kind, node["market"], node["zone"], dollars(node["usd_per_hour"]), users
-        )
+        cells = [node["node_id"][:20] + state, kind, node["market"], node["zone"], dollars(node["usd_per_hour"]), users]
+        table.add_row(*map(literal, cells))
     console.print(table)
 
 
@@ -100,5 +100,6 @@ def _show_jobs(console: Console, jobs: list[dict[str, Any]]) -> None:
     for job in jobs:
         word = job["progress"] or job["reason"] or (f"next {job['next_start'][:16]}Z" if job["next_start"] else "")
         attempt = str(job["attempt"] or "")
-        table.add_row(job["name"], job["kind"], job["state"], attempt, job["offer"], word, dollars(job["usd"]))
+        cells = [job["name"], job["kind"], job["state"], attempt, job["offer"], word, dollars(job["usd"])]
+        table.add_row(*map(literal, cells))
     console.print(table)

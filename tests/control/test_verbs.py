@@ -140,6 +140,37 @@ def test_a_whole_run_in_the_words_of_the_verbs(served: Shell, bench: Bench, cata
     assert [json.loads(line)["message"] for line in after] == ["accuracy 0.93"]
 
 
+BRACKETS = "FileNotFoundError: no such file [/data/x.parquet], [bold]not markup[/bold]"
+
+
+def test_words_from_outside_are_shown_and_steer_nothing(served: Shell, bench: Bench, catalog_file: Path) -> None:
+    """Brackets are no markup, control characters are no commands, and an event is one line."""
+    served("apply", str(catalog_file))
+    run_id = begin_run(bench.controller, "tune", bench.world.user_submits("raysubmit_1"), None).run_id
+    report_event(bench.controller, run_id, "progress", BRACKETS, {})
+    code, output = served("status")
+    assert code == 0
+    told = "".join(line.split("│")[-3].strip() + " " for line in output.splitlines() if line.startswith("│"))
+    assert all(word in told for word in BRACKETS.split())
+    assert BRACKETS in served("events")[1]
+    report_event(bench.controller, run_id, "progress", "a\x1b[2J\x00b\r\nc\u202ed\x9be", {})
+    code, output = served("events", "--job", "tune")
+    assert code == 0
+    assert output.splitlines()[-1].endswith(r"a\x1b[2J\x00b\r\nc\u202ed\x9be")
+    code, output = served("status")
+    assert (code, {"\x1b", "\x00", "\r", "\u202e", "\x9b"} & set(output)) == (0, set())
+
+
+def test_the_bill_shows_brackets(bench: Bench) -> None:
+    with bench.controller.database.write() as connection:
+        nodes.record_intervals(connection, [paid_node()])
+        for at in ("2026-11-30T10:00:00.000Z", "2026-11-30T10:30:00.000Z"):
+            nodes.record_uses(connection, [("other", "other", "driver[/x]", "i-1")], at)
+    code, output = Shell(bench.folder)("cost", "report")
+    assert code == 0
+    assert "driver[/x]" in output
+
+
 def test_following_prints_what_comes_later(served: Shell, bench: Bench, catalog_file: Path) -> None:
     """`--follow` goes on until interrupted: here after the event that the test waits for."""
     served("apply", str(catalog_file))
