@@ -1,7 +1,7 @@
 """`orchestrator status`: cluster, nodes, jobs and services at a glance."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import typer
@@ -29,12 +29,10 @@ def status(
     """Show what the controller knows; without a running cluster, what the ledger remembers."""
     state = state_of(state_dir)
     cluster = state.load()
-    note = ""
     try:
         found = get_json(state, "/v1/status")
     except NoControllerError as error:
-        note = str(error)
-        found = jsonable_encoder(asdict(read_status(history(state), utc_now())))
+        found = jsonable_encoder(asdict(replace(read_status(history(state), utc_now()), note=str(error))))
     about = (
         None
         if cluster is None
@@ -46,9 +44,9 @@ def status(
         }
     )
     if as_json:
-        print(json.dumps({"cluster": about, "note": note, **found}, indent=2))
+        print(json.dumps({"cluster": about, **found}, indent=2))
     else:
-        _show(wide_console(), found, about, note)
+        _show(wide_console(), found, about)
 
 
 def history(state: StateDir) -> Database:
@@ -61,9 +59,9 @@ def history(state: StateDir) -> Database:
     return database
 
 
-def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None, note: str) -> None:
-    if note:
-        console.print(literal(note), soft_wrap=True)
+def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None) -> None:
+    if found["note"]:
+        console.print(literal(found["note"]), soft_wrap=True)
     if about:
         console.print(literal(f"cluster {about['name']}, dashboard {about['dashboard_url']}"), soft_wrap=True)
     would = "would cost" if found["emulated"] else "cost"

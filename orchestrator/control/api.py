@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.control import views
 from orchestrator.control.assign import RefusedError
-from orchestrator.control.controller import Controller
+from orchestrator.control.controller import BusyError, Controller
 from orchestrator.control.planning import CatalogFaultsError
 from orchestrator.control.requests import UnknownError, apply_catalog, begin_run, report_event
 from orchestrator.control.wire import MAX_BODY_BYTES, CatalogBody, EventBody, RunBody
@@ -30,6 +30,7 @@ STATUS_CODES: tuple[tuple[type[OrchestratorError], int], ...] = (
     (RefusedError, 409),
     (InputError, 422),
     (UnreachableError, 503),
+    (BusyError, 503),
     (OrchestratorError, 500),
 )
 

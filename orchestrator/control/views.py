@@ -1,7 +1,7 @@
 """Answers from the ledger: status, events and cost; the same with and without a running controller."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,7 @@ from orchestrator.control.status import (
     node_statuses,
     service_job_status,
     service_statuses,
+    unseen_note,
 )
 from orchestrator.control.world import WorldView
 from orchestrator.ledger import catalogs, events, nodes, report, runs
@@ -29,14 +30,16 @@ LOST_WORK_KINDS = ("resumed",)
 
 def status(controller: Controller) -> Status:
     """Status as of the controller's last look."""
-    return read_status(
+    now = controller.clock()
+    found = read_status(
         controller.database,
-        controller.clock(),
+        now,
         planned=controller.applied(),
         view=controller.view,
         ticked_at=controller.ticked_at,
         serve_url=controller.settings.serve_url,
     )
+    return replace(found, note=unseen_note(found.ticked_at, controller.started_at, now))
 
 
 def read_status(

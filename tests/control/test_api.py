@@ -1,6 +1,8 @@
 """The HTTP API: tokens, limits, status codes, and the shapes that drivers and the command line rely on."""
 
 import json
+import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.control.api import create_app
 from orchestrator.control.wire import MAX_BODY_BYTES, MAX_DATA_ITEMS, MAX_MESSAGE_CHARS, REPORTED_KINDS
+from orchestrator.control.world import WorldView
 from orchestrator.model.assignment import Assignment
 from orchestrator.policy.observed import DriverStatus
 
@@ -166,6 +169,51 @@ def test_events_can_be_followed_page_by_page(client: TestClient, run_id: str) ->
         seen += [event["message"] for event in page if event["kind"] == "progress"]
         after = page[-1]["id"]
     assert seen == [str(number) for number in range(5)]
+
+
+def test_a_tick_that_does_not_end_holds_up_no_request(client: TestClient, bench: Bench, body: dict[str, str]) -> None:
+    """What needs the loop's lock is refused in time, and nothing of it is done."""
+    client.put("/v1/catalog", json=body)
+    bench.tick()
+    before = client.get("/v1/events").json()
+    bench.controller.settings = replace(bench.controller.settings, patience_s=0.05)
+    held, free = threading.Event(), threading.Event()
+
+    def hangs() -> Any:
+        held.set()
+        free.wait(60)
+        return WorldView()
+
+    honest, bench.world.view = bench.world.view, hangs
+    tick = threading.Thread(target=bench.controller.tick)
+    tick.start()
+    assert held.wait(20)
+    asked = [
+        client.put("/v1/catalog", json=body),
+        client.post("/v1/runs", json={"job": "tune"}),
+        client.post("/v1/runs/r/events", json={"kind": "progress"}),
+    ]
+    assert [answer.status_code for answer in asked] == [503] * 3
+    assert "has not seen the cluster since 12:00:00 UTC; try again" in asked[0].json()["error"]
+    assert client.get("/v1/status").json()["ticked_at"] is not None
+    free.set()
+    tick.join(20)
+    bench.world.view = honest
+    assert client.get("/v1/events").json() == before
+    assert client.put("/v1/catalog", json=body).status_code == 200
+
+
+@pytest.mark.parametrize("ticks", [0, 1])
+def test_a_controller_that_does_not_see_the_cluster_says_so(client: TestClient, bench: Bench, ticks: int) -> None:
+    bench.tick(ticks, seconds=20)
+    assert client.get("/v1/status").json()["note"] == ""
+    bench.clock.forward(21)
+    note = client.get("/v1/status").json()["note"]
+    assert note.startswith("the controller has not seen the cluster since 12:00:00 UTC")
+    assert "orchestrator up" in note
+    assert ("when it was started" in note) is (ticks == 0)
+    bench.tick(seconds=1)
+    assert client.get("/v1/status").json()["note"] == ""
 
 
 def test_status_and_cost_have_their_shape(client: TestClient, bench: Bench, run_id: str) -> None:

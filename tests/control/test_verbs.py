@@ -171,6 +171,18 @@ def test_the_bill_shows_brackets(bench: Bench) -> None:
     assert "driver[/x]" in output
 
 
+def test_status_says_that_the_cluster_is_out_of_sight(served: Shell, bench: Bench) -> None:
+    bench.tick()
+    assert json.loads(served("status", "--json")[1])["note"] == ""
+    bench.clock.forward(60)
+    code, output = served("status")
+    assert (code, output.splitlines()[0][:64]) == (
+        0,
+        "the controller has not seen the cluster since 12:00:00 UTC: what",
+    )
+    assert json.loads(served("status", "--json")[1])["note"] == output.splitlines()[0]
+
+
 def test_following_prints_what_comes_later(served: Shell, bench: Bench, catalog_file: Path) -> None:
     """`--follow` goes on until interrupted: here after the event that the test waits for."""
     served("apply", str(catalog_file))
