@@ -212,6 +212,17 @@ def test_after_down_the_ledger_still_answers(bench: Bench, catalog_file: Path) -
     assert shell("events") == (0, "")
 
 
+@pytest.mark.parametrize("verb", [["status"], ["events"], ["cost", "report"]])
+def test_a_damaged_ledger_ends_a_verb_with_one_line(bench: Bench, verb: list[str]) -> None:
+    bench.controller.database.close()
+    path = bench.folder / "ledger.db"
+    path.write_bytes(path.read_bytes()[:4096] + b"\xa5" * 40_000)
+    code, output = Shell(bench.folder)(*verb)
+    assert code == 1
+    assert output.startswith(f"the ledger {path} is damaged: ")
+    assert "restore a copy of it" in output
+
+
 def paid_node() -> NodeInterval:
     return NodeInterval(
         node_id="i-1", instance_type="g6.xlarge", accelerator="L4", market=Market.SPOT, zone="z",
