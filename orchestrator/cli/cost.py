@@ -14,6 +14,7 @@ from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cli.status import history
 from orchestrator.cluster.clock import utc_now
 from orchestrator.control.views import cost_json
+from orchestrator.model.job import Kind
 
 cost = typer.Typer(no_args_is_help=True, help="What runs, services and idle nodes cost.")
 
@@ -62,10 +63,11 @@ def show_bill(console: Console, found: dict[str, Any]) -> None:
 
 
 def _row(line: dict[str, Any], name: str) -> list[str]:
+    state = line["state"] or ("served" if line["kind"] == Kind.SERVE.value else "")
     share = line["saved_usd"] / line["on_demand_usd"] if line["on_demand_usd"] else 0.0
     return [
         name,
-        ", ".join(word for word in (line["state"], "emulated" if line["emulated"] else "") if word),
+        ", ".join(word for word in (state, "emulated" if line["emulated"] else "") if word),
         str(line["attempts"] or ""),
         str(line["interruptions"] or ""),
         f"{line['lost_s']:.0f} s" if line["lost_s"] else "",
