@@ -16,12 +16,16 @@ from orchestrator.control.views import events_json
 
 POLL_S = 1.0
 PAGE = 1000
+MAX_NUMBER = 2**63 - 1
+"""The ledger's largest event number."""
 
 
 def events(
     state_dir: StateDirOption = None,
     job: Annotated[str, typer.Option(metavar="NAME", help="Only events of this job.")] = "",
-    after: Annotated[int, typer.Option(metavar="N", min=0, help="Only events with a number above N.")] = 0,
+    after: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MAX_NUMBER, help="Only events with a number above N.")
+    ] = 0,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until interrupted.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:

@@ -1,5 +1,6 @@
 """Answers from the ledger: status, events and cost; the same with and without a running controller."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -97,7 +98,15 @@ def events_json(database: Database, after: int, *, job: str = "", limit: int = 1
     """Events with a number above `after`, oldest first."""
     with database.read() as connection:
         found = events.after(connection, after, job=job, limit=limit)
-    return [{"id": number, **asdict(event), "data": dict(event.data)} for number, event in found]
+    return [
+        {"id": number, **asdict(event), "data": {key: _json(value) for key, value in event.data}}
+        for number, event in found
+    ]
+
+
+def _json(value: Any) -> Any:
+    """JSON has no word for infinity and "not a number", which older versions let in: they become text."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_bill(database: Database, now: datetime) -> Bill:

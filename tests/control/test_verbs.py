@@ -1,5 +1,6 @@
 """`apply`, `status`, `events` and `cost report` as users run them, with a controller and without."""
 
+import errno
 import json
 import socket
 import threading
@@ -181,6 +182,32 @@ def test_status_says_that_the_cluster_is_out_of_sight(served: Shell, bench: Benc
         "the controller has not seen the cluster since 12:00:00 UTC: what",
     )
     assert json.loads(served("status", "--json")[1])["note"] == output.splitlines()[0]
+
+
+def test_apply_tells_why_the_controller_cannot(served: Shell, bench: Bench, catalog_file: Path) -> None:
+    def fails(_plans: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/state/x.json")
+
+    bench.world.offer_nodes = fails
+    code, output = served("apply", str(catalog_file))
+    assert code == 1
+    assert output.startswith(
+        f"the controller does not take {catalog_file}: the controller cannot use /state/x.json: No"
+    )
+
+
+def test_event_numbers_have_their_bounds(shell: Shell) -> None:
+    assert shell("events", "--after", str(10**25))[0] == 2
+
+
+def test_the_bill_says_that_a_service_served(bench: Bench) -> None:
+    with bench.controller.database.write() as connection:
+        nodes.record_intervals(connection, [paid_node()])
+        for at in ("2026-11-30T10:00:00.000Z", "2026-11-30T10:30:00.000Z"):
+            nodes.record_uses(connection, [("chat", "serve", "chat", "i-1")], at)
+    output = Shell(bench.folder)("cost", "report")[1]
+    (line,) = [line for line in output.splitlines() if "chat" in line]
+    assert "served, emulated" in line
 
 
 def test_following_prints_what_comes_later(served: Shell, bench: Bench, catalog_file: Path) -> None:
