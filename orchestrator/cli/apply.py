@@ -26,7 +26,7 @@ def apply(
     try:
         load(path)
     except CatalogError as error:
-        print(json.dumps({"faults": list(error.lines)}, indent=2) if as_json else "\n".join(error.lines))
+        print(json.dumps({"faults": list(error.lines)}, indent=2) if as_json else "\n".join(map(visible, error.lines)))
         raise typer.Exit(BAD_INPUT) from error
     body = {
         "text": path.read_bytes().decode("utf-8-sig"),
@@ -36,7 +36,7 @@ def apply(
     answer = ask(state_of(state_dir), "PUT", "/v1/catalog", json=body)
     if answer.status_code == UNPROCESSABLE:
         faults = answer.json().get("faults", [])
-        raise InputError("\n".join(faults) or error_of(answer))
+        raise InputError("\n".join(map(visible, faults)) or error_of(answer))
     if not answer.is_success:
         raise OperationError(f"the controller does not take {catalog}: {error_of(answer)}")
     plan = answer.json()

@@ -24,7 +24,7 @@ class DeadlineThread:
         """What `call` returns or raises; TimeoutError when it has not ended in time, or an earlier one still hangs."""
         with self._turn:
             if self._abandoned is not None and not self._abandoned.done():
-                raise TimeoutError("an earlier call has not come back yet")
+                raise TimeoutError(f"an earlier call hangs for more than {self._deadline_s:g} s")
             result: Future[T] = Future()
             # A daemon: the process must be able to end while the call hangs.
             threading.Thread(target=_settle, args=(result, call), name=self._name, daemon=True).start()
