@@ -47,16 +47,16 @@ def instant(now: str | None) -> str:
 def learnt(ledger: Path | None) -> tuple[Experience, ...]:
     """What the runs of a ledger taught; of the state directory's, unless another is named. Raises InputError."""
     path = ledger or state_of(None).root / "ledger.db"
-    if not path.is_file():
+    if not path.exists():
         if ledger is not None:
             raise InputError(f"--ledger: {ledger} does not exist.", "Name a cluster's ledger.db, or leave it out.")
         return ()
-    from orchestrator.ledger.database import open_database
-    from orchestrator.ledger.experience import experience
+    from orchestrator.ledger.experience import read_experience
 
-    database = open_database(path)
     try:
-        with database.read() as connection:
-            return experience(connection)
-    finally:
-        database.close()
+        return read_experience(path)
+    except InputError as error:
+        if ledger is not None:
+            raise
+        typer.echo(f"warning: planned without earlier runs: {error}", err=True)
+        return ()
