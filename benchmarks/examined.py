@@ -13,7 +13,7 @@ from benchmarks.catalogs import Limits
 from orchestrator.estimate.calibration import Calibration
 from orchestrator.model.catalog import Catalog, ClusterSpec
 from orchestrator.model.instant import from_iso, to_iso
-from orchestrator.model.offer import PriceBook
+from orchestrator.model.offer import Market, PriceBook
 from orchestrator.placement.candidate import Candidates
 from orchestrator.placement.examine import examine
 from orchestrator.placement.limits import Limit, limits, per_instance
@@ -103,10 +103,9 @@ def examination(catalog: Catalog, book: PriceBook, now: str) -> Examination:
     shelf = Shelf.of(catalog.cluster, book)
     each = per_instance(shelf, all_limits)
     everything = works(catalog)
-    rows = {name: row for row, name in enumerate(shelf.names.tolist())}
     return Examination(
         options=tuple(
-            _options(work.name, examine(work, shelf, each, all_limits, Calibration(), at).candidates, shelf, rows)
+            _options(work.name, examine(work, shelf, each, all_limits, Calibration(), at).candidates, shelf)
             for work in everything
         ),
         all_limits=all_limits,
@@ -114,16 +113,17 @@ def examination(catalog: Catalog, book: PriceBook, now: str) -> Examination:
     )
 
 
-def _options(work: str, found: Candidates, shelf: Shelf, rows: dict[str, int]) -> Options:
-    offers = np.array([rows[name] for name in found.names.tolist()], dtype=np.intp)
+def _options(work: str, found: Candidates, shelf: Shelf) -> Options:
+    own = found.rows >= 0
+    offers = np.where(own, found.rows, 0)
     return Options(
         work=work,
         offers=found.names,
         usd_per_month=found.usd_per_month,
         uses=found.uses,
         mean_uses=found.mean_uses,
-        accelerators=shelf.accelerator_names[offers],
-        instance_usd_per_hour=shelf.price[offers],
+        accelerators=np.where(own, shelf.accelerator_names[offers], Market.SERVERLESS.value).astype(object),
+        instance_usd_per_hour=np.where(own, shelf.price[offers], np.inf),
     )
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from orchestrator.catalog.suggest import nearest
 
+MOST_USD = 10**9
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _DURATION_UNITS_S = {"ms": Decimal("0.001"), "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION_PART = re.compile(rf"({_NUMBER})\s*([A-Za-z]+)\s*")
@@ -79,6 +80,8 @@ def usd_per(value: object, period: str) -> Decimal:
     amount = Decimal(match[1])
     if amount <= 0:
         raise QuantityError("must be more than $0")
+    if amount > MOST_USD:
+        raise QuantityError(f"must not be more than ${MOST_USD:,}")
     return amount
 
 

@@ -64,6 +64,9 @@ def load_text(text: str, file_name: str, base_dir: Path) -> Catalog:
 
 def _read_text(path: Path, report: Report) -> str:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            report.note_at((1, 1), (), "cannot be read: it is no regular file")
+            return ""
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -9,6 +9,7 @@ from orchestrator.advice import Traced, advice_as_dict, advice_as_text
 from orchestrator.advice import advise as give_advice
 from orchestrator.catalog import CatalogError, load
 from orchestrator.cli.plan_options import LedgerOption, NowOption, instant, learnt
+from orchestrator.cli.screen import visible
 from orchestrator.cli.traffic_csv import read_traffic
 from orchestrator.model.error import InputError
 from orchestrator.offers import current_prices, read_price_csv
@@ -33,11 +34,13 @@ def advise(
     try:
         loaded = load(catalog)
     except CatalogError as error:
-        typer.echo("\n".join(error.lines), err=True)
+        typer.echo("\n".join(map(visible, error.lines)), err=True)
         raise typer.Exit(BAD_INPUT) from error
     prices = read_price_csv(offers) if offers else current_prices()
     given = give_advice(loaded, prices, at, measured, learnt(ledger))
-    typer.echo(json.dumps(advice_as_dict(given, at), indent=2) if as_json else advice_as_text(given))
+    typer.echo(
+        json.dumps(advice_as_dict(given, at), indent=2) if as_json else visible(advice_as_text(given), newlines=True)
+    )
 
 
 def _measured(traffic: str | None, column: str | None) -> Traced | None:

@@ -8,6 +8,7 @@ import typer
 
 from orchestrator.catalog import CatalogError, load
 from orchestrator.cli.controller_client import ask, error_of
+from orchestrator.cli.screen import visible
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.model.error import InputError, OperationError
 
@@ -25,7 +26,7 @@ def apply(
     try:
         load(path)
     except CatalogError as error:
-        print(json.dumps({"faults": list(error.lines)}, indent=2) if as_json else "\n".join(error.lines))
+        print(json.dumps({"faults": list(error.lines)}, indent=2) if as_json else "\n".join(map(visible, error.lines)))
         raise typer.Exit(BAD_INPUT) from error
     body = {
         "text": path.read_bytes().decode("utf-8-sig"),
@@ -35,11 +36,11 @@ def apply(
     answer = ask(state_of(state_dir), "PUT", "/v1/catalog", json=body)
     if answer.status_code == UNPROCESSABLE:
         faults = answer.json().get("faults", [])
-        raise InputError("\n".join(faults) or error_of(answer))
+        raise InputError("\n".join(map(visible, faults)) or error_of(answer))
     if not answer.is_success:
         raise OperationError(f"the controller does not take {catalog}: {error_of(answer)}")
     plan = answer.json()
-    print(json.dumps(plan, indent=2) if as_json else _told(catalog, plan))
+    print(json.dumps(plan, indent=2) if as_json else visible(_told(catalog, plan), newlines=True))
 
 
 def _told(catalog: str, plan: dict) -> str:  # type: ignore[type-arg]

@@ -46,11 +46,27 @@ def cluster_yaml(
     if str(output) == "-":
         print(text, end="")
         return
+    _check_output(output, catalog)
     write_atomically(output.absolute(), text.encode())
     print(f"wrote {output}: {len(planned.node_types)} node types")
     missing = missing_subnets(planned.node_types, options)
     if missing:
         print(f"warning: no subnet given for {', '.join(missing)}: add --subnet ZONE=SUBNET for each")
+
+
+def _check_output(output: Path, catalog: Path) -> None:
+    """Only a new file, or one that this command made, is written."""
+    if output.exists() and (not output.is_file() or output.resolve() == catalog.resolve() or not _made_here(output)):
+        raise InputError(
+            f"--output {output}: exists and was not made by this command.", "Name a new file, or remove that one."
+        )
+    if not output.absolute().parent.is_dir():
+        raise InputError(f"--output {output}: its folder does not exist.", "Make it first.")
+
+
+def _made_here(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        return "Ray cluster on AWS; start it with: ray up" in lines.readline()
 
 
 def _subnets(pairs: list[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 
+from orchestrator.cli.screen import visible
 from orchestrator.cluster.state import ClusterState, StateDir
 from orchestrator.model.error import OperationError
 
@@ -47,9 +48,10 @@ def get_json(state: StateDir, path: str, **params: Any) -> Any:
 def error_of(answer: httpx.Response) -> str:
     """What a refusal says."""
     try:
-        return str(answer.json()["error"])
+        told = str(answer.json()["error"])
     except (ValueError, KeyError, TypeError):
-        return answer.text[:500]
+        told = answer.text[:500]
+    return visible(told, newlines=True)
 
 
 def _cluster(state: StateDir) -> ClusterState:

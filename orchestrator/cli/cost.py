@@ -9,11 +9,12 @@ from rich.table import Table
 
 from orchestrator.cli.controller_client import NoControllerError, get_json
 from orchestrator.cli.money import dollars
-from orchestrator.cli.screen import wide_console
+from orchestrator.cli.screen import literal, wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cli.status import history
 from orchestrator.cluster.clock import utc_now
 from orchestrator.control.views import cost_json
+from orchestrator.model.job import Kind
 
 cost = typer.Typer(no_args_is_help=True, help="What runs, services and idle nodes cost.")
 
@@ -52,7 +53,7 @@ def show_bill(console: Console, found: dict[str, Any]) -> None:
     for heading in ("attempts", "cut off", "lost", "node time", would, "on-demand", "saved"):
         table.add_column(heading, justify="right")
     for line in found["lines"]:
-        table.add_row(*_row(line, line["consumer"]))
+        table.add_row(*map(literal, _row(line, line["consumer"])))
     table.add_row(*_row(found["idle"], "(idle nodes)"))
     table.add_section()
     table.add_row(*_row(found["total"], "total"))
@@ -62,10 +63,11 @@ def show_bill(console: Console, found: dict[str, Any]) -> None:
 
 
 def _row(line: dict[str, Any], name: str) -> list[str]:
+    state = line["state"] or ("served" if line["kind"] == Kind.SERVE.value else "")
     share = line["saved_usd"] / line["on_demand_usd"] if line["on_demand_usd"] else 0.0
     return [
         name,
-        ", ".join(word for word in (line["state"], "emulated" if line["emulated"] else "") if word),
+        ", ".join(word for word in (state, "emulated" if line["emulated"] else "") if word),
         str(line["attempts"] or ""),
         str(line["interruptions"] or ""),
         f"{line['lost_s']:.0f} s" if line["lost_s"] else "",

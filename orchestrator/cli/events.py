@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.controller_client import NoControllerError, get_json
+from orchestrator.cli.screen import visible
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cli.status import history
 from orchestrator.cluster.state import StateDir
@@ -15,12 +16,16 @@ from orchestrator.control.views import events_json
 
 POLL_S = 1.0
 PAGE = 1000
+MAX_NUMBER = 2**63 - 1
+"""The ledger's largest event number."""
 
 
 def events(
     state_dir: StateDirOption = None,
     job: Annotated[str, typer.Option(metavar="NAME", help="Only events of this job.")] = "",
-    after: Annotated[int, typer.Option(metavar="N", min=0, help="Only events with a number above N.")] = 0,
+    after: Annotated[
+        int, typer.Option(metavar="N", min=0, max=MAX_NUMBER, help="Only events with a number above N.")
+    ] = 0,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until interrupted.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
@@ -54,5 +59,7 @@ def _page(state: StateDir, job: str, after: int) -> list[dict[str, Any]]:
 
 
 def _line(event: dict[str, Any]) -> str:
+    """One event on one line, whatever its message holds."""
     about = event["run_id"] or event["job"] or event["node_id"]
-    return f"{event['id']:>5} {event['at'][:19]}Z {event['kind']:<18} {about:<28} {event['message']}".rstrip()
+    line = f"{event['id']:>5} {event['at'][:19]}Z {event['kind']:<18} {about:<28} {event['message']}"
+    return visible(line.rstrip())

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from orchestrator.cli.offers_refresh import refresh
+from orchestrator.cli.screen import literal, visible
 from orchestrator.model.offer import Offer, PriceBook
 from orchestrator.offers import PriceList, current_list, read_price_csv
 
@@ -43,10 +45,10 @@ def list_offers(
         return
     console = Console()
     (console if console.is_terminal else Console(width=WIDTH)).print(_table(book, found))
-    typer.echo(_provenance(shown))
+    typer.echo(visible(_provenance(shown)))
     refused = [row for row in book.refused if region in (None, row.region)]
     for row in refused:
-        typer.echo(f"refused: {row.name}: {row.reason} ({row.detail})")
+        typer.echo(visible(f"refused: {row.name}: {row.reason} ({row.detail})"))
 
 
 def _provenance(shown: PriceList) -> str:
@@ -108,14 +110,14 @@ def _offer(offer: Offer) -> dict[str, Any]:
 
 
 def _table(book: PriceBook, found: list[Offer]) -> Table:
-    rows = Table(title=f"{len(found)} offers, prices of {book.as_of}", title_justify="left", box=box.SIMPLE)
+    rows = Table(title=escape(f"{len(found)} offers, prices of {book.as_of}"), title_justify="left", box=box.SIMPLE)
     for heading in ("instance type", "accelerator", "memory", "vCPUs", "market", "region", "zone", "USD/h", "as of"):
         rows.add_column(heading, justify="right" if heading in ("memory", "vCPUs", "USD/h") else "left", no_wrap=True)
     for offer in found:
         instance = offer.instance
         accelerator = instance.accelerator
         memory_gib = accelerator.memory_gib if accelerator else instance.memory_gib
-        rows.add_row(
+        cells = (
             instance.name,
             f"{instance.accelerators} x {accelerator.name}" if accelerator else CPU,
             f"{memory_gib:.1f} GiB",
@@ -126,4 +128,5 @@ def _table(book: PriceBook, found: list[Offer]) -> Table:
             f"{offer.price_usd_per_hour}",
             offer.as_of,
         )
+        rows.add_row(*map(literal, cells))
     return rows

@@ -26,12 +26,18 @@ LedgerOption = Annotated[
 ]
 
 
+EARLIEST_YEAR, LATEST_YEAR = 1970, 9000
+
+
 def instant(now: str | None) -> str:
     """The given time, or the clock's, in ISO 8601 UTC; the clock is read here and nowhere below. Raises InputError."""
     if now is None:
         return to_iso(datetime.fromtimestamp(int(time.time()), UTC))
     try:
-        return to_iso(from_iso(now))
+        at = from_iso(now)
+        if not EARLIEST_YEAR <= at.year <= LATEST_YEAR:
+            raise ValueError(f"year {at.year}")
+        return to_iso(at)
     except (ValueError, OverflowError) as error:
         raise InputError(
             f"--now: {now!r} is not an ISO 8601 time.", "Use, for example, 2026-11-30T02:00:00Z."
@@ -41,16 +47,16 @@ def instant(now: str | None) -> str:
 def learnt(ledger: Path | None) -> tuple[Experience, ...]:
     """What the runs of a ledger taught; of the state directory's, unless another is named. Raises InputError."""
     path = ledger or state_of(None).root / "ledger.db"
-    if not path.is_file():
+    if not path.exists():
         if ledger is not None:
             raise InputError(f"--ledger: {ledger} does not exist.", "Name a cluster's ledger.db, or leave it out.")
         return ()
-    from orchestrator.ledger.database import open_database
-    from orchestrator.ledger.experience import experience
+    from orchestrator.ledger.experience import read_experience
 
-    database = open_database(path)
     try:
-        with database.read() as connection:
-            return experience(connection)
-    finally:
-        database.close()
+        return read_experience(path)
+    except InputError as error:
+        if ledger is not None:
+            raise
+        typer.echo(f"warning: planned without earlier runs: {error}", err=True)
+        return ()

@@ -1,7 +1,7 @@
 """`orchestrator status`: cluster, nodes, jobs and services at a glance."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from orchestrator.cli.controller_client import NO_CLUSTER, NoControllerError, get_json
 from orchestrator.cli.money import dollars
-from orchestrator.cli.screen import count, wide_console
+from orchestrator.cli.screen import count, literal, wide_console
 from orchestrator.cli.state_dir_option import StateDirOption, state_of
 from orchestrator.cluster.clock import utc_now
 from orchestrator.cluster.inventory import LocalInventory
@@ -29,12 +29,10 @@ def status(
     """Show what the controller knows; without a running cluster, what the ledger remembers."""
     state = state_of(state_dir)
     cluster = state.load()
-    note = ""
     try:
         found = get_json(state, "/v1/status")
     except NoControllerError as error:
-        note = str(error)
-        found = jsonable_encoder(asdict(read_status(history(state), utc_now())))
+        found = jsonable_encoder(asdict(replace(read_status(history(state), utc_now()), note=str(error))))
     about = (
         None
         if cluster is None
@@ -46,9 +44,9 @@ def status(
         }
     )
     if as_json:
-        print(json.dumps({"cluster": about, "note": note, **found}, indent=2))
+        print(json.dumps({"cluster": about, **found}, indent=2))
     else:
-        _show(wide_console(), found, about, note)
+        _show(wide_console(), found, about)
 
 
 def history(state: StateDir) -> Database:
@@ -61,11 +59,11 @@ def history(state: StateDir) -> Database:
     return database
 
 
-def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None, note: str) -> None:
-    if note:
-        console.print(note, soft_wrap=True)
+def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None) -> None:
+    if found["note"]:
+        console.print(literal(found["note"]), soft_wrap=True)
     if about:
-        console.print(f"cluster {about['name']}, dashboard {about['dashboard_url']}", soft_wrap=True)
+        console.print(literal(f"cluster {about['name']}, dashboard {about['dashboard_url']}"), soft_wrap=True)
     would = "would cost" if found["emulated"] else "cost"
     console.print(
         f"{count(len(found['nodes']), 'node')} at {dollars(found['usd_per_hour'])}/h; all runs so far {would} "
@@ -76,7 +74,8 @@ def _show(console: Console, found: dict[str, Any], about: dict[str, str] | None,
     _show_jobs(console, found["jobs"])
     for service in found["services"]:
         replicas = f"{count(service['replicas'], 'replica')} with the ingress"
-        console.print(f"{service['name']}: {service['status']}, {replicas}, {service['url']}", soft_wrap=True)
+        told = f"{service['name']}: {service['status']}, {replicas}, {service['url']}"
+        console.print(literal(told), soft_wrap=True)
 
 
 def _show_nodes(console: Console, nodes: list[dict[str, Any]]) -> None:
@@ -87,9 +86,8 @@ def _show_nodes(console: Console, nodes: list[dict[str, Any]]) -> None:
         kind = f"{node['instance_type']}{' ' + node['accelerator'] if node['accelerator'] else ''}"
         state = " draining" if node["draining"] else ""
         users = ", ".join(node["used_by"]) or "-"
-        table.add_row(
-            node["node_id"][:20] + state, kind, node["market"], node["zone"], dollars(node["usd_per_hour"]), users
-        )
+        cells = [node["node_id"][:20] + state, kind, node["market"], node["zone"], dollars(node["usd_per_hour"]), users]
+        table.add_row(*map(literal, cells))
     console.print(table)
 
 
@@ -100,5 +98,6 @@ def _show_jobs(console: Console, jobs: list[dict[str, Any]]) -> None:
     for job in jobs:
         word = job["progress"] or job["reason"] or (f"next {job['next_start'][:16]}Z" if job["next_start"] else "")
         attempt = str(job["attempt"] or "")
-        table.add_row(job["name"], job["kind"], job["state"], attempt, job["offer"], word, dollars(job["usd"]))
+        cells = [job["name"], job["kind"], job["state"], attempt, job["offer"], word, dollars(job["usd"])]
+        table.add_row(*map(literal, cells))
     console.print(table)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.catalog import CatalogError, load
+from orchestrator.cli.screen import visible
 from orchestrator.model.catalog import Catalog
 
 BAD_INPUT = 2
@@ -22,7 +23,11 @@ def validate(
         loaded = load(catalog)
     except CatalogError as error:
         faults = [asdict(fault) for fault in error.faults]
-        print(json.dumps({"valid": False, "faults": faults}, indent=2) if as_json else "\n".join(error.lines))
+        print(
+            json.dumps({"valid": False, "faults": faults}, indent=2)
+            if as_json
+            else "\n".join(map(visible, error.lines))
+        )
         raise typer.Exit(BAD_INPUT) from error
     counts = _counts(loaded)
     if as_json:

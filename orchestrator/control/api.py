@@ -1,6 +1,7 @@
 """The controller's HTTP API, for drivers and the command line, on this machine only and behind a token."""
 
 import hmac
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,7 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from orchestrator.control import views
 from orchestrator.control.assign import RefusedError
@@ -18,18 +20,24 @@ from orchestrator.control.controller import Controller
 from orchestrator.control.planning import CatalogFaultsError
 from orchestrator.control.requests import UnknownError, apply_catalog, begin_run, report_event
 from orchestrator.control.wire import MAX_BODY_BYTES, CatalogBody, EventBody, RunBody
-from orchestrator.control.world import UnreachableError
 from orchestrator.ledger.catalogs import CatalogText
 from orchestrator.model.assignment import Assignment
-from orchestrator.model.error import InputError, OrchestratorError
+from orchestrator.model.error import InputError, OperationError, OrchestratorError
 
 _ASSIGNMENT = TypeAdapter(Assignment)
+
+LOG = logging.getLogger("orchestrator.control")
+
+_TRY = "put that right and try again."
+
+MAX_EVENT_NUMBER = 2**63 - 1
+"""SQLite's largest row number."""
 
 STATUS_CODES: tuple[tuple[type[OrchestratorError], int], ...] = (
     (UnknownError, 404),
     (RefusedError, 409),
     (InputError, 422),
-    (UnreachableError, 503),
+    (OperationError, 503),
     (OrchestratorError, 500),
 )
 
@@ -67,6 +75,25 @@ def _name_errors(app: FastAPI) -> None:
     def named(_request: Request, error: OrchestratorError) -> Response:
         code = next(code for kind, code in STATUS_CODES if isinstance(error, kind))
         return JSONResponse({"error": str(error)}, status_code=code)
+
+    @app.exception_handler(OSError)
+    def system(_request: Request, error: OSError) -> Response:
+        LOG.error("a request failed", exc_info=error)
+        where = f" {error.filename}" if error.filename else ""
+        what = f"the controller cannot use{where or ' its files'}: {error.strerror or error}; {_TRY}"
+        return JSONResponse({"error": what}, status_code=503)
+
+    @app.exception_handler(SQLAlchemyError)
+    def database(_request: Request, error: SQLAlchemyError) -> Response:
+        LOG.error("a request failed", exc_info=error)
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        return JSONResponse({"error": f"the ledger did not take the request: {cause}; {_TRY}"}, status_code=503)
+
+    @app.exception_handler(Exception)
+    def fault(_request: Request, error: Exception) -> Response:
+        # Raised again by the server, which logs it.
+        what = f"a fault in the controller ({type(error).__name__}: {error}); its log tells more."
+        return JSONResponse({"error": what}, status_code=500)
 
     @app.exception_handler(RequestValidationError)
     def malformed(_request: Request, error: RequestValidationError) -> Response:
@@ -106,7 +133,9 @@ def _add_views(app: FastAPI, controller: Controller) -> None:
 
     @app.get("/v1/events")
     def get_events(
-        after: int = Query(default=0, ge=0), job: str = "", limit: int = Query(default=1000, ge=1, le=10_000)
+        after: int = Query(default=0, ge=0, le=MAX_EVENT_NUMBER),
+        job: str = "",
+        limit: int = Query(default=1000, ge=1, le=10_000),
     ) -> Any:
         return views.events_json(controller.database, after, job=job, limit=limit)
 

@@ -19,7 +19,7 @@ from orchestrator.control.world import Submission, UnreachableError, World, Worl
 from orchestrator.ledger import actions, catalogs, pools, runs
 from orchestrator.ledger.catalogs import CatalogText
 from orchestrator.ledger.database import Database
-from orchestrator.model.error import InputError, OrchestratorError
+from orchestrator.model.error import InputError, OperationError, OrchestratorError
 from orchestrator.model.instant import to_iso
 from orchestrator.model.job import BatchJob
 from orchestrator.model.run import Run, RunState
@@ -34,13 +34,20 @@ FAILURES_KEPT = timedelta(hours=1)
 """Pool failures older than this no longer matter: six half-lives."""
 
 
+class BusyError(OperationError):
+    """A request cannot be served now; nothing was changed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What differs between clusters. `stall_after_s` is how long to wait for capacity before the next candidate."""
+    """What differs between clusters. `stall_after_s` is how long to wait for capacity before the next candidate;
+    `patience_s`, how long a request waits for a tick to end.
+    """
 
     serve_url: str
     stall_after_s: float = 90.0
     tick_s: float = 2.0
+    patience_s: float = 20.0
 
 
 class Controller:
@@ -64,6 +71,7 @@ class Controller:
         self.settings = settings
         self.view: WorldView | None = None
         self.ticked_at: str | None = None
+        self.started_at = to_iso(clock())
         self._lock = threading.RLock()
         self._plans: dict[str, Planned] = {}
         self._unplannable: set[str] = set()
@@ -71,9 +79,18 @@ class Controller:
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """No tick runs meanwhile: what was seen and what is decided belong together."""
-        with self._lock:
+        """No tick runs meanwhile: what was seen and what is decided belong together. BusyError when one does not
+        end."""
+        if not self._lock.acquire(timeout=self.settings.patience_s):
+            since = f"has not seen the cluster since {self.ticked_at[11:19]} UTC" if self.ticked_at else "just began"
+            raise BusyError(
+                f"the controller has been busy for {self.settings.patience_s:g} s and {since};",
+                "try again in a minute, and see `orchestrator status`.",
+            )
+        try:
             yield
+        finally:
+            self._lock.release()
 
     def applied(self) -> Planned | None:
         """The applied catalog with its plan; None while there is none, or it no longer plans."""
@@ -116,7 +133,7 @@ class Controller:
 
     def tick(self) -> tuple[Action, ...]:
         """One round: observe, record, decide, act. Returns what was decided."""
-        with self.quiet():
+        with self._lock:
             now = self.clock()
             view = self.world.view()
             with self.database.write() as connection:

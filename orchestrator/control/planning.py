@@ -11,7 +11,7 @@ from orchestrator.model.card import ModelCard
 from orchestrator.model.catalog import Catalog, Provider
 from orchestrator.model.error import InputError
 from orchestrator.model.job import Job
-from orchestrator.model.offer import PriceBook
+from orchestrator.model.offer import Market, PriceBook
 from orchestrator.model.plan import Choice, Placement, Plan
 
 
@@ -70,7 +70,7 @@ class Models(Protocol):
 
 
 def choices(placement: Placement) -> tuple[Choice, ...]:
-    """The choice and its fallbacks, best first, each offer once."""
+    """The choice and its fallbacks that run on the cluster's own nodes, best first, each offer once."""
     first = (placement.chosen,) if placement.chosen else ()
     unique = {choice.offer: choice for choice in reversed((*first, *placement.candidates[:FALLBACKS]))}
-    return tuple(reversed(unique.values()))
+    return tuple(choice for choice in reversed(unique.values()) if choice.market is not Market.SERVERLESS)

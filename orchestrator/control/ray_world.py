@@ -12,6 +12,7 @@ from ray.core.generated.gcs_pb2 import GcsNodeInfo
 from ray.exceptions import RayError
 
 from orchestrator.cluster.notice import read_notices
+from orchestrator.control.deadline import DeadlineThread
 from orchestrator.control.packages import PackageStore, package_uris
 from orchestrator.control.planning import Planned
 from orchestrator.control.world import (
@@ -29,6 +30,8 @@ from orchestrator.model.node import NodeInterval
 from orchestrator.policy.observed import Driver, DriverStatus
 
 TIMEOUT_S = 15.0
+GCS_DEADLINE_S = 30.0
+"""For all calls of one look: while the GCS is away Ray's client waits for it whatever time-out a call was given."""
 DEPLOY_TIMEOUT_S = 60.0
 """The first deployment starts Serve itself."""
 HELPERS = frozenset({"PreemptionWatcher", "TrainController", "PlacementGroupCleaner"})
@@ -58,20 +61,14 @@ class RayWorld:
         self._http = httpx.Client(base_url=dashboard_url, headers=headers, timeout=TIMEOUT_S, trust_env=False)
         self._address = ray_address
         self._gcs: GcsClient | None = None
+        self._gcs_calls = DeadlineThread("gcs", GCS_DEADLINE_S)
         self._packages = PackageStore(packages)
         self._intervals = intervals
         self._offer_nodes = offer_nodes
 
     def view(self) -> WorldView:
         """Look at everything; UnreachableError when any part does not answer."""
-        try:
-            gcs = self._connected()
-            nodes, ids = _nodes(gcs)
-            demands = _demands(gcs)
-            notices = tuple(Notice(node_id=n.instance_id, kind=n.kind, at=n.at) for n in read_notices(gcs))
-        except (RayError, OSError, RuntimeError) as error:
-            self._gcs = None
-            raise UnreachableError(f"Ray at {self._address} does not answer: {error}") from error
+        (nodes, ids), demands, notices = self._call_gcs(lambda gcs: (_nodes(gcs), _demands(gcs), _notices(gcs)))
         return WorldView(
             drivers=self.drivers(),
             nodes=nodes,
@@ -161,7 +158,7 @@ class RayWorld:
 
     def _call_gcs(self, call: Callable[[GcsClient], Any]) -> Any:
         try:
-            return call(self._connected())
+            return self._gcs_calls.run(lambda: call(self._connected()))
         except (RayError, OSError, RuntimeError) as error:
             self._gcs = None
             raise UnreachableError(f"Ray at {self._address} does not answer: {error}") from error
@@ -192,6 +189,10 @@ def _nodes(gcs: GcsClient) -> tuple[tuple[LiveNode, ...], dict[str, str]]:
             )
         )
     return tuple(sorted(nodes, key=lambda node: node.node_id)), ids
+
+
+def _notices(gcs: GcsClient) -> tuple[Notice, ...]:
+    return tuple(Notice(node_id=one.instance_id, kind=one.kind, at=one.at) for one in read_notices(gcs))
 
 
 def _demands(gcs: GcsClient) -> tuple[Demand, ...]:

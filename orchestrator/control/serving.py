@@ -127,8 +127,24 @@ def _service(place: _Place, job: ServeJob, models: Models) -> Service:
             path = models.path(card, storage)
         except InputError as error:
             raise Unready(str(error)) from error
-        parts.append(ServedPart(name=name, card=card, path=path, choice=choice, cpus=_cpus(place.planned, choice)))
+        parts.append(
+            ServedPart(
+                name=name,
+                card=card,
+                path=path,
+                choice=choice,
+                cpus=_cpus(place.planned, choice),
+                most_replicas=_most_replicas(place.planned, choice),
+            )
+        )
     return Service(job=job, parts=tuple(parts))
+
+
+def _most_replicas(planned: Planned, choice: Choice) -> int | None:
+    """With a budget, no more replicas than the plan reckoned with at the peak: they were checked against it."""
+    if planned.catalog.cluster.budget_usd_per_hour is None or not choice.instances:
+        return None
+    return max(1, round(choice.peak_instances / choice.instances * choice.parallelism.data))
 
 
 def _cpus(planned: Planned, choice: Choice) -> int:

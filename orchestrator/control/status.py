@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from orchestrator.control.world import ServedApp, WorldView
 from orchestrator.ledger.report import Bill
 from orchestrator.model.event import Event
+from orchestrator.model.instant import from_iso
 from orchestrator.model.job import Kind
 from orchestrator.model.node import NodeInterval
 from orchestrator.model.run import Attempt, Run, Use
@@ -62,7 +64,10 @@ class ServiceStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Everything `status` shows. `ticked_at` None = the controller has not looked yet, or there is none."""
+    """Everything `status` shows. `ticked_at` None = the controller has not looked yet, or there is none.
+
+    `note` says in one line why the rest may be out of date, "" = it is not.
+    """
 
     at: str
     catalog: str
@@ -73,6 +78,23 @@ class Status:
     nodes: tuple[NodeStatus, ...]
     jobs: tuple[JobStatus, ...]
     services: tuple[ServiceStatus, ...]
+    note: str = ""
+
+
+UNSEEN_AFTER = timedelta(seconds=20)
+"""A look at the cluster this old is worth a word: there is one every few seconds."""
+
+
+def unseen_note(ticked_at: str | None, started_at: str, now: datetime) -> str:
+    """That the controller has not seen the cluster for some time, since when, and what to do; "" when it has."""
+    since = from_iso(ticked_at or started_at)
+    if now - since <= UNSEEN_AFTER:
+        return ""
+    begun = "" if ticked_at else ", when it was started"
+    return (
+        f"the controller has not seen the cluster since {since:%H:%M:%S} UTC{begun}: what it shows may be out of date."
+        " If that lasts, `orchestrator up` starts the cluster anew, or run `orchestrator down`."
+    )
 
 
 def node_statuses(

@@ -1,7 +1,8 @@
 """Answers from the ledger: status, events and cost; the same with and without a running controller."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,7 @@ from orchestrator.control.status import (
     node_statuses,
     service_job_status,
     service_statuses,
+    unseen_note,
 )
 from orchestrator.control.world import WorldView
 from orchestrator.ledger import catalogs, events, nodes, report, runs
@@ -29,14 +31,16 @@ LOST_WORK_KINDS = ("resumed",)
 
 def status(controller: Controller) -> Status:
     """Status as of the controller's last look."""
-    return read_status(
+    now = controller.clock()
+    found = read_status(
         controller.database,
-        controller.clock(),
+        now,
         planned=controller.applied(),
         view=controller.view,
         ticked_at=controller.ticked_at,
         serve_url=controller.settings.serve_url,
     )
+    return replace(found, note=unseen_note(found.ticked_at, controller.started_at, now))
 
 
 def read_status(
@@ -94,7 +98,15 @@ def events_json(database: Database, after: int, *, job: str = "", limit: int = 1
     """Events with a number above `after`, oldest first."""
     with database.read() as connection:
         found = events.after(connection, after, job=job, limit=limit)
-    return [{"id": number, **asdict(event), "data": dict(event.data)} for number, event in found]
+    return [
+        {"id": number, **asdict(event), "data": {key: _json(value) for key, value in event.data}}
+        for number, event in found
+    ]
+
+
+def _json(value: Any) -> Any:
+    """JSON has no word for infinity and "not a number", which older versions let in: they become text."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_bill(database: Database, now: datetime) -> Bill:

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-Scalar = str | float | int | bool
+Scalar = str | FiniteFloat | int | bool
+"""JSON's own: it has no word for infinity or "not a number"."""
 
 MAX_CATALOG_CHARS = 1_000_000
 MAX_MESSAGE_CHARS = 4_000

@@ -12,6 +12,8 @@ from orchestrator.model.node import NodeInterval
 from orchestrator.model.run import AttemptState, Run, Use
 
 INTERRUPTED = "interrupted-"
+MAX_LOST_S = timedelta(days=3650).total_seconds()
+"""Ten years: no run lost more, whatever its driver says."""
 SEEN_WITHIN = timedelta(seconds=60)
 """A run was hit by a node's end when it was last seen there at most this long before: the controller looks every few
 seconds, Ray itself notices a killed node after about 14 s."""
@@ -85,9 +87,10 @@ def bill(
 
 
 def lost_s(events: Iterable[Event]) -> float:
-    """Seconds of work repeated, as drivers reported (`lost_s` in the data of their `resumed` events)."""
+    """Seconds of work repeated, as drivers reported (`lost_s` in the data of their `resumed` events), if credible."""
     values = (dict(event.data).get("lost_s", 0.0) for event in events if event.kind == "resumed")
-    return sum(float(value) for value in values if isinstance(value, int | float))
+    numbers = (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+    return sum(float(number) for number in numbers if 0 <= number <= MAX_LOST_S)
 
 
 def _line(

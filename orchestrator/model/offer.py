@@ -94,9 +94,30 @@ class RefusedOffer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerlessOffer:
+    """An endpoint that is paid by use. `tasks` are "generate", "embed", "classify"; models of up to `most_params`.
+
+    Prices in USD, 0 = not charged; a GB-second is paid for `memory_gib` while a request is computed. `cold_start_s` is
+    the worst wait after a pause.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    most_params: float
+    usd_per_million_tokens: Decimal
+    usd_per_million_requests: Decimal
+    usd_per_gb_second: Decimal
+    memory_gib: float
+    cold_start_s: float
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriceBook:
-    """All offers of a snapshot. `as_of` is the oldest date among them."""
+    """All offers of a snapshot. `as_of` is the oldest date among the machines."""
 
     as_of: str
     offers: tuple[Offer, ...]
     refused: tuple[RefusedOffer, ...]
+    serverless: tuple[ServerlessOffer, ...] = ()

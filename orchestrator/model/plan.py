@@ -50,6 +50,7 @@ class Choice:
     `costs` (name → USD, sorted by name) sums to `expected_usd`. `device_seconds` is the pure work of a run, summed over
     copies of the model, 0 for a service: what a finished run is measured against. `share` below 1 is the part of one
     accelerator that a small service gets beside others; `instances` is then its part of the instances paid for.
+    `peak_instances` is what the cluster's limits were checked with.
     """
 
     offer: str
@@ -68,6 +69,7 @@ class Choice:
     basis: Basis
     device_seconds: float = 0.0
     share: float = 1.0
+    peak_instances: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.model.error import InputError
 from orchestrator.model.offer import PriceBook
 from orchestrator.offers.book import build_book
+from orchestrator.offers.serverless import load_serverless
 from orchestrator.offers.snapshot import load_snapshot
 from orchestrator.offers.snapshot_csv import quotes_of
 
@@ -81,4 +82,4 @@ def _read(path: Path, _mtime_ns: int, _size: int, _inode: int) -> PriceBook:
     quotes = list(quotes_of(path.read_text(encoding="utf-8-sig"), str(path)))
     if not quotes:
         raise InputError(f"{path}: holds no price.", "Write it anew with `orchestrator offers refresh`, or remove it.")
-    return build_book(quotes)
+    return replace(build_book(quotes), serverless=load_serverless())

@@ -31,6 +31,9 @@ OPTIONAL = ("GpuMemMiBEach", "Source")
 
 SNAPSHOT_BEGINS = f"{SNAPSHOT_COLUMNS[0]},"
 
+MOST = 10**9
+"""No count, size or price of an instance is larger."""
+
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -126,7 +129,7 @@ class _Row:
             price = Decimal(text)
         except InvalidOperation:
             price = Decimal("NaN")
-        if not price.is_finite() or price < 0:
+        if not price.is_finite() or not 0 <= price <= MOST:
             raise InputError(
                 f"{self._where}: {column}: {text!r} is not a price.", "Use USD per hour, like 0.526, or blank."
             )
@@ -140,9 +143,9 @@ class _Row:
             value = Decimal(text)
         except InvalidOperation:
             value = Decimal("NaN")
-        if not value.is_finite() or value < 0:
+        if not value.is_finite() or not 0 <= value <= MOST:
             raise InputError(
-                f"{self._where}: {column}: {text!r} is not a number.", "Use a number of 0 or more, or blank."
+                f"{self._where}: {column}: {text!r} is not a number.", f"Use a number from 0 to {MOST:,}, or blank."
             )
         return float(value)
 

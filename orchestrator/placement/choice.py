@@ -30,6 +30,7 @@ def choice_of(ways: Ways, shelf: Shelf, row: int, option: int) -> Choice:
         expected_seconds=round(float(ways.expected_s[row, option]), 3),
         costs=tuple((name, usd) for name, usd in costs.items() if usd > 0),
         basis=BASES[int(ways.basis[row])],
+        peak_instances=float(ways.peak[row, option]),
         device_seconds=float(ways.device_s[row, option]),
     )
 

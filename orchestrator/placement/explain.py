@@ -46,12 +46,15 @@ REASONS = {
     "other-region": "in another region",
     "precision": "the hardware lacks the precision",
     "quota": "more vCPUs than the quota allows",
+    "cold-start": "cold starts are longer than the latency promised",
+    "serverless": "serverless is for other work",
     "slo-itl": "tokens come too slowly for the objective",
     "slo-latency": "requests take too long for the objective",
     "slo-ttft": "the first token comes too late for the objective",
     "spot-base": "a single replica with a promised latency runs on-demand",
     "spot-not-cheaper": "spot is not below on-demand",
     "spot-pools": "losing a spot pool would take the service down",
+    "task": "the endpoint does other things",
     "tensor-parallel": "the model's heads cannot be split over this instance",
     "unfilled-accelerators": "too few rows to fill the accelerators, and dearer",
     "unknown-hardware": "the hardware table does not know it",
@@ -77,6 +80,8 @@ def describe(choice: Choice) -> str:
     if choice.accelerator:
         count = f"{choice.accelerators_per_instance} x " if choice.accelerators_per_instance > 1 else ""
         hardware += f" ({count}{choice.accelerator})"
+    if choice.market is Market.SERVERLESS:
+        return f"{choice.instance_type}, serverless"
     if choice.share < 1.0:
         part = Fraction(choice.share).limit_denominator(16)
         article = "an" if str(choice.accelerator)[:1] in "AHL" else "a"
@@ -155,6 +160,9 @@ def _chosen(choice: Choice, kind: Kind) -> Iterator[str]:
         yield "pools: " + ", ".join(f"{pool.instances:g} x {pool.offer}" for pool in choice.pools)
     costs = ", ".join(f"{name} {usd:.2f}" for name, usd in choice.costs)
     yield f"cost in USD: {costs} (estimated by {choice.basis.value})"
+    if choice.market is Market.SERVERLESS:
+        yield "`apply` cannot deploy this and uses the next candidate; `overflow` sends what is too much to an endpoint"
+        return
     if choice.share < 1.0:
         yield f"pays {choice.instances:.0%} of an instance, the rest is paid by those it shares with"
         return

@@ -39,7 +39,7 @@ def one_accelerator_is_enough(work: Work, shelf: Shelf, found: Candidates) -> Ve
 
 def accelerator_of_its_class(work: Work, shelf: Shelf, found: Candidates) -> Verdict | None:
     """Serving takes accelerators of the class that the model's size asks for."""
-    if not isinstance(work.job, ServeJob) or work.job.accelerators:
+    if not isinstance(work.job, ServeJob) or work.job.accelerators or not shelf.offers:
         return None
     enough = next(((gib, name) for params, gib, name in CLASSES_GIB if work.card.params < params), None)
     if enough is None:
@@ -47,7 +47,7 @@ def accelerator_of_its_class(work: Work, shelf: Shelf, found: Candidates) -> Ver
     memory_gib = shelf.hardware.memory_gib[shelf.machine[found.rows]]
     return Verdict(
         reason="large-accelerator",
-        broken=memory_gib > enough[0],
+        broken=(memory_gib > enough[0]) & (found.rows >= 0),
         needed=enough[1],
         available=shelf.accelerator_names[found.rows],
     )
@@ -90,7 +90,7 @@ def oversized(work: Work, shelf: Shelf, found: Candidates, chosen: int) -> dict[
     refusals: dict[int, Refusal] = {}
     for row in np.flatnonzero(ruled_out).tolist():
         # Figures depend on nothing but the machine and how many accelerators are taken.
-        key = int(shelf.machine[found.rows[row]]), int(found.devices[row])
+        key = int(shelf.machine[found.rows[row]]), int(found.devices[row])  # serverless ones break no rule
         if key not in known:
             known[key] = next(verdict for verdict in verdicts if verdict.broken[row]).at(row)
         refusals[row] = known[key]

@@ -1,6 +1,6 @@
 """`place`: from a catalog and a price book to a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,6 +11,7 @@ from orchestrator.estimate.calibration import Calibration, Experience, learn
 from orchestrator.estimate.money import round_usd
 from orchestrator.model.catalog import Catalog
 from orchestrator.model.instant import from_iso, to_iso
+from orchestrator.model.job import ServeJob
 from orchestrator.model.offer import PriceBook
 from orchestrator.model.plan import Choice, JobPlan, Placement, Plan, Rejection, Status
 from orchestrator.placement.examine import Examined, examine
@@ -18,7 +19,7 @@ from orchestrator.placement.limits import Limit, capacities, exceeded, limits, p
 from orchestrator.placement.oversized import oversized
 from orchestrator.placement.pools import pools
 from orchestrator.placement.refusal import Refusal, grouped, listed, merged
-from orchestrator.placement.runs import runs_per_month
+from orchestrator.placement.runs import counted_runs_per_month, runs_per_month
 from orchestrator.placement.shares import NONE, shares
 from orchestrator.placement.sharing import Sharing
 from orchestrator.placement.shelf import Shelf
@@ -68,7 +69,7 @@ def place(catalog: Catalog, book: PriceBook, now: str, experience: Sequence[Expe
         lower_bound_usd=objective if solution.mode == "exact" else bound,
         gap=float((objective - bound) / bound) if bound and solution.mode != "exact" else 0.0,
         objective_usd_per_month=objective,
-        warnings=warnings(catalog, book, at),
+        warnings=(*warnings(catalog, book, at), *_overlapping(everything, placements, at)),
         jobs=_job_plans(everything, placements),
     )
 
@@ -91,8 +92,23 @@ def _objective(everything: tuple[Work, ...], placements: dict[str, Placement], n
     for work in everything:
         chosen = placements[work.name].chosen
         if chosen is not None:
-            total += chosen.expected_usd * Decimal(repr(runs_per_month(work.job, now)))
+            runs = float(counted_runs_per_month(work.job, now, chosen.expected_seconds))
+            total += chosen.expected_usd * Decimal(repr(runs))
     return round_usd(total)
+
+
+def _overlapping(everything: tuple[Work, ...], placements: dict[str, Placement], now: str) -> Iterator[str]:
+    """Runs that last longer than what lies between their starts."""
+    for work in everything:
+        chosen, asked = placements[work.name].chosen, runs_per_month(work.job, now)
+        if chosen is None or isinstance(work.job, ServeJob):
+            continue
+        counted = float(counted_runs_per_month(work.job, now, chosen.expected_seconds))
+        if counted < asked:
+            yield (
+                f"{work.name}: a run takes {chosen.expected_seconds / 3600:.1f} h, longer than the time between its"
+                f" starts; {counted:.1f} of {asked:.1f} runs a month are counted"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

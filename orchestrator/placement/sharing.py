@@ -50,4 +50,5 @@ class Sharing:
             costs=tuple(sorted(costs.items())),
             basis=BASES[int(shares.basis[share])],
             share=fraction,
+            peak_instances=instances,
         )

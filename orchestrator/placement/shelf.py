@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.model.catalog import ClusterSpec
-from orchestrator.model.offer import InstanceType, Market, Offer, PriceBook
+from orchestrator.model.offer import InstanceType, Market, Offer, PriceBook, ServerlessOffer
 from orchestrator.placement.barred import other_region, unusable
 from orchestrator.placement.hardware import Hardware
 from orchestrator.placement.refusal import Refusal, Refusals
@@ -29,8 +29,10 @@ class Shelf:
         offers: tuple[Offer, ...],
         barred: tuple[tuple[str, Refusal], ...] = (),
         share: float = 1.0,
+        serverless: tuple[ServerlessOffer, ...] = (),
     ) -> None:
         self.cluster = cluster
+        self.serverless = serverless
         self.offers = offers
         self.barred = barred
         self.hardware = Hardware(_types(offers), share)
@@ -56,7 +58,7 @@ class Shelf:
             elsewhere = row.region != cluster.region
             reason = other_region(cluster) if elsewhere else Refusal(reason=row.reason, needed=None, available=None)
             barred.append((row.name, reason))
-        return cls(cluster, tuple(usable), tuple(barred))
+        return cls(cluster, tuple(usable), tuple(barred), serverless=book.serverless)
 
     def shared(self, share: float) -> "Shelf":
         """The `shareable` offers alone, with that part of one accelerator each."""

@@ -24,6 +24,8 @@ def repriced(book: PriceBook, instance_type: str, market: Market, usd_per_hour: 
 def without(book: PriceBook, name: str) -> PriceBook | None:
     """The book without a family ("p5"), an instance type, an accelerator, a zone or a market; None when nothing has
     that name. What is left out is refused with that reason."""
+    if name.casefold() == Market.SERVERLESS.value and book.serverless:
+        return replace(book, serverless=())
     matches = _matcher(name.casefold())
     gone = [offer for offer in book.offers if matches(offer)]
     if not gone:

@@ -45,13 +45,15 @@ class Verdict:
     def _spread(self, column: Figures, rows: NDArray[np.intp]) -> Figures:
         if not isinstance(column, np.ndarray):
             return column
-        spread: Any = np.broadcast_to(column, self.broken.shape)[rows]
-        return cast("Figures", spread)
+        return cast("Figures", self._whole(column)[rows])
+
+    def _whole(self, column: NDArray[Any]) -> NDArray[Any]:
+        return column if column.shape == self.broken.shape else np.broadcast_to(column, self.broken.shape)
 
     def _figure(self, column: Figures, index: tuple[int, ...]) -> Figure:
         if not isinstance(column, np.ndarray):
             return figure(column) if isinstance(column, float) else column
-        value = np.broadcast_to(column, self.broken.shape)[index]
+        value = self._whole(column)[index]
         return value if isinstance(value, str) else figure(float(value))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -90,8 +91,12 @@ class Controller:
             ) from error
 
     def report(self, run_id: str, kind: str, message: str, **data: Scalar) -> None:
-        """Queues an event of a run. Returns at once; while the controller is away events wait, up to a bound."""
-        self._outbox.put((f"/v1/runs/{run_id}/events", {"kind": kind, "message": message, "data": data}))
+        """Queues an event of a run. Returns at once; while the controller is away events wait, up to a bound.
+
+        A loss of NaN is news, but no JSON number: it is told as text.
+        """
+        told = {name: _sendable(value) for name, value in data.items()}
+        self._outbox.put((f"/v1/runs/{run_id}/events", {"kind": kind, "message": message, "data": told}))
 
     def close(self, timeout_s: float = 15.0) -> None:
         """Waits until what was reported is delivered, at most `timeout_s`; warns about what was not."""
@@ -158,3 +163,7 @@ def _raise_for(response: httpx.Response, job: str) -> None:
     if response.status_code == 404:
         raise InputError(f"{job}: {reason}", "Run `orchestrator apply CATALOG`, or pass --catalog.")
     raise OperationError(str(reason))
+
+
+def _sendable(value: Scalar) -> Scalar:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -30,6 +30,7 @@ class ServedPart:
     """One model of a service, ready to run: `path` is its Hugging Face folder or s3:// URI, `choice` where it goes.
 
     `cpus` is what the engine itself takes of a node (give CPU-only offers their cores; 1 suits an accelerator).
+    `most_replicas` bounds replicas below the catalog's maximum, where the cluster has a budget; None = it does not.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ServedPart:
     path: str
     choice: Choice
     cpus: int = 1
+    most_replicas: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,11 +176,12 @@ def _bundles(part: ServedPart) -> list[dict[str, float]]:
 
 def _deployment_config(job: ServeJob, part: ServedPart, compute: engine.Compute) -> dict[str, Any]:
     seqs = engine.max_num_seqs(job.engine, compute)
-    least = min(job.replicas.max, max(job.replicas.min, job.replicas.warm))
+    most = job.replicas.max if part.most_replicas is None else min(job.replicas.max, part.most_replicas)
+    least = min(most, max(job.replicas.min, job.replicas.warm))
     return {
         "autoscaling_config": {
             "min_replicas": least,
-            "max_replicas": job.replicas.max,
+            "max_replicas": most,
             "target_ongoing_requests": max(1, math.floor(seqs * TARGET_SHARE)),
             "look_back_period_s": LOOK_BACK_S,
             "upscale_delay_s": UPSCALE_DELAY_S,

@@ -77,3 +77,10 @@ def test_a_file_that_is_not_there(validate):
     code, out, err = validate(None)
     assert (code, err) == (2, "")
     assert out == "./c.yaml:1:1: catalog: cannot be read: no such file or directory\n"
+
+
+def test_a_catalog_cannot_steer_the_terminal(validate):
+    code, out, _ = validate(FINE + '"\\e[2Jboo": 1\n')
+    assert code == 2
+    assert "\x1b" not in out
+    assert "boo: unknown key" in out

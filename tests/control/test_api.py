@@ -1,15 +1,23 @@
 """The HTTP API: tokens, limits, status codes, and the shapes that drivers and the command line rely on."""
 
+import errno
 import json
+import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
+from sqlalchemy.exc import IntegrityError
 
 from orchestrator.control.api import create_app
 from orchestrator.control.wire import MAX_BODY_BYTES, MAX_DATA_ITEMS, MAX_MESSAGE_CHARS, REPORTED_KINDS
+from orchestrator.control.world import WorldView
+from orchestrator.ledger import events
 from orchestrator.model.assignment import Assignment
+from orchestrator.model.error import OperationError
+from orchestrator.model.event import Event
 from orchestrator.policy.observed import DriverStatus
 
 Bench = Any
@@ -134,11 +142,15 @@ def test_drivers_report(client: TestClient, run_id: str, kind: str) -> None:
             {"kind": "progress", "data": {f"k{n}": n for n in range(MAX_DATA_ITEMS + 1)}}, 422, id="much-data"
         ),
         pytest.param({}, 422, id="no-kind"),
+        pytest.param('{"kind": "resumed", "data": {"lost_s": NaN}}', 422, id="not-a-number"),
+        pytest.param('{"kind": "resumed", "data": {"lost_s": 1e400}}', 422, id="infinity"),
+        pytest.param('{"kind": "resumed", "data": {"lost_s": -Infinity}}', 422, id="minus-infinity"),
     ],
 )
-def test_reports_that_are_not_taken(client: TestClient, run_id: str, event: dict[str, Any], code: int) -> None:
+def test_reports_that_are_not_taken(client: TestClient, run_id: str, event: Any, code: int) -> None:
     before = client.get("/v1/events").json()
-    answer = client.post(f"/v1/runs/{run_id}/events", json=event)
+    content = event if isinstance(event, str) else json.dumps(event)
+    answer = client.post(f"/v1/runs/{run_id}/events", content=content, headers={"Content-Type": "application/json"})
     assert answer.status_code == code
     assert answer.json()["error"]
     assert client.get("/v1/events").json() == before
@@ -166,6 +178,99 @@ def test_events_can_be_followed_page_by_page(client: TestClient, run_id: str) ->
         seen += [event["message"] for event in page if event["kind"] == "progress"]
         after = page[-1]["id"]
     assert seen == [str(number) for number in range(5)]
+
+
+def test_a_tick_that_does_not_end_holds_up_no_request(client: TestClient, bench: Bench, body: dict[str, str]) -> None:
+    """What needs the loop's lock is refused in time, and nothing of it is done."""
+    client.put("/v1/catalog", json=body)
+    bench.tick()
+    before = client.get("/v1/events").json()
+    bench.controller.settings = replace(bench.controller.settings, patience_s=0.05)
+    held, free = threading.Event(), threading.Event()
+
+    def hangs() -> Any:
+        held.set()
+        free.wait(60)
+        return WorldView()
+
+    honest, bench.world.view = bench.world.view, hangs
+    tick = threading.Thread(target=bench.controller.tick)
+    tick.start()
+    assert held.wait(20)
+    asked = [
+        client.put("/v1/catalog", json=body),
+        client.post("/v1/runs", json={"job": "tune"}),
+        client.post("/v1/runs/r/events", json={"kind": "progress"}),
+    ]
+    assert [answer.status_code for answer in asked] == [503] * 3
+    assert "has not seen the cluster since 12:00:00 UTC; try again" in asked[0].json()["error"]
+    assert client.get("/v1/status").json()["ticked_at"] is not None
+    free.set()
+    tick.join(20)
+    bench.world.view = honest
+    assert client.get("/v1/events").json() == before
+    assert client.put("/v1/catalog", json=body).status_code == 200
+
+
+@pytest.mark.parametrize("ticks", [0, 1])
+def test_a_controller_that_does_not_see_the_cluster_says_so(client: TestClient, bench: Bench, ticks: int) -> None:
+    bench.tick(ticks, seconds=20)
+    assert client.get("/v1/status").json()["note"] == ""
+    bench.clock.forward(21)
+    note = client.get("/v1/status").json()["note"]
+    assert note.startswith("the controller has not seen the cluster since 12:00:00 UTC")
+    assert "orchestrator up" in note
+    assert ("when it was started" in note) is (ticks == 0)
+    bench.tick(seconds=1)
+    assert client.get("/v1/status").json()["note"] == ""
+
+
+@pytest.mark.parametrize("number", [10**25, 2**63, -1, "x"])
+def test_event_numbers_have_their_bounds(client: TestClient, number: object) -> None:
+    assert client.get("/v1/events", params={"after": number}).status_code == 422
+    assert client.get("/v1/events", params={"after": 2**63 - 1}).json() == []
+
+
+@pytest.mark.parametrize("number", [10**30, 10**400, -(10**400), 1e308])
+def test_large_numbers_break_nothing(client: TestClient, run_id: str, number: float) -> None:
+    """Taken or refused, events and bill are still told."""
+    report = {"kind": "resumed", "data": {"lost_s": number}}
+    assert client.post(f"/v1/runs/{run_id}/events", json=report).status_code in (200, 422)
+    assert client.get("/v1/events").status_code == 200
+    assert client.get("/v1/cost").json()["total"]["lost_s"] == 0
+
+
+def test_what_older_versions_let_in_is_still_told(client: TestClient, bench: Bench) -> None:
+    event = Event(at="t", kind="resumed", message="", data=(("lost_s", float("nan")), ("x", float("inf"))))
+    with bench.controller.database.write() as connection:
+        events.append(connection, event)
+    assert client.get("/v1/events").json()[-1]["data"] == {"lost_s": "nan", "x": "inf"}
+    assert client.get("/v1/cost").json()["total"]["lost_s"] == 0
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device", "/state/autoscaling.json")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        pytest.param(FULL, 503, "cannot use /state/autoscaling.json: No space left on device", id="file"),
+        pytest.param(OSError(errno.EIO, "Input/output error"), 503, "its files: Input/output error", id="no-name"),
+        pytest.param(OperationError("the ledger is full;", "free space"), 503, "the ledger is full; free", id="named"),
+        pytest.param(IntegrityError("INSERT", {}, ValueError("not null")), 503, "ledger did not take", id="database"),
+        pytest.param(KeyError("x"), 500, "a fault in the controller (KeyError: 'x')", id="fault"),
+    ],
+)
+def test_failures_tell_their_cause(bench: Bench, body: dict[str, str], error: Exception, code: int, told: str) -> None:
+    def fails(_plans: Any) -> None:
+        raise error
+
+    bench.world.offer_nodes = fails
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    client = TestClient(create_app(bench.controller, TOKEN), headers=headers, raise_server_exceptions=False)
+    answer = client.put("/v1/catalog", json=body)
+    assert answer.status_code == code
+    assert told in answer.json()["error"]
 
 
 def test_status_and_cost_have_their_shape(client: TestClient, bench: Bench, run_id: str) -> None:

@@ -1,5 +1,6 @@
 """`apply`, `status`, `events` and `cost report` as users run them, with a controller and without."""
 
+import errno
 import json
 import socket
 import threading
@@ -140,6 +141,75 @@ def test_a_whole_run_in_the_words_of_the_verbs(served: Shell, bench: Bench, cata
     assert [json.loads(line)["message"] for line in after] == ["accuracy 0.93"]
 
 
+BRACKETS = "FileNotFoundError: no such file [/data/x.parquet], [bold]not markup[/bold]"
+
+
+def test_words_from_outside_are_shown_and_steer_nothing(served: Shell, bench: Bench, catalog_file: Path) -> None:
+    """Brackets are no markup, control characters are no commands, and an event is one line."""
+    served("apply", str(catalog_file))
+    run_id = begin_run(bench.controller, "tune", bench.world.user_submits("raysubmit_1"), None).run_id
+    report_event(bench.controller, run_id, "progress", BRACKETS, {})
+    code, output = served("status")
+    assert code == 0
+    told = "".join(line.split("│")[-3].strip() + " " for line in output.splitlines() if line.startswith("│"))
+    assert all(word in told for word in BRACKETS.split())
+    assert BRACKETS in served("events")[1]
+    report_event(bench.controller, run_id, "progress", "a\x1b[2J\x00b\r\nc\u202ed\x9be", {})
+    code, output = served("events", "--job", "tune")
+    assert code == 0
+    assert output.splitlines()[-1].endswith(r"a\x1b[2J\x00b\r\nc\u202ed\x9be")
+    code, output = served("status")
+    assert (code, {"\x1b", "\x00", "\r", "\u202e", "\x9b"} & set(output)) == (0, set())
+
+
+def test_the_bill_shows_brackets(bench: Bench) -> None:
+    with bench.controller.database.write() as connection:
+        nodes.record_intervals(connection, [paid_node()])
+        for at in ("2026-11-30T10:00:00.000Z", "2026-11-30T10:30:00.000Z"):
+            nodes.record_uses(connection, [("other", "other", "driver[/x]", "i-1")], at)
+    code, output = Shell(bench.folder)("cost", "report")
+    assert code == 0
+    assert "driver[/x]" in output
+
+
+def test_status_says_that_the_cluster_is_out_of_sight(served: Shell, bench: Bench) -> None:
+    bench.tick()
+    assert json.loads(served("status", "--json")[1])["note"] == ""
+    bench.clock.forward(60)
+    code, output = served("status")
+    assert (code, output.splitlines()[0][:64]) == (
+        0,
+        "the controller has not seen the cluster since 12:00:00 UTC: what",
+    )
+    assert json.loads(served("status", "--json")[1])["note"] == output.splitlines()[0]
+
+
+def test_apply_tells_why_the_controller_cannot(served: Shell, bench: Bench, catalog_file: Path) -> None:
+    def fails(_plans: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/state/x.json")
+
+    bench.world.offer_nodes = fails
+    code, output = served("apply", str(catalog_file))
+    assert code == 1
+    assert output.startswith(
+        f"the controller does not take {catalog_file}: the controller cannot use /state/x.json: No"
+    )
+
+
+def test_event_numbers_have_their_bounds(shell: Shell) -> None:
+    assert shell("events", "--after", str(10**25))[0] == 2
+
+
+def test_the_bill_says_that_a_service_served(bench: Bench) -> None:
+    with bench.controller.database.write() as connection:
+        nodes.record_intervals(connection, [paid_node()])
+        for at in ("2026-11-30T10:00:00.000Z", "2026-11-30T10:30:00.000Z"):
+            nodes.record_uses(connection, [("chat", "serve", "chat", "i-1")], at)
+    output = Shell(bench.folder)("cost", "report")[1]
+    (line,) = [line for line in output.splitlines() if "chat" in line]
+    assert "served, emulated" in line
+
+
 def test_following_prints_what_comes_later(served: Shell, bench: Bench, catalog_file: Path) -> None:
     """`--follow` goes on until interrupted: here after the event that the test waits for."""
     served("apply", str(catalog_file))
@@ -167,6 +237,17 @@ def test_after_down_the_ledger_still_answers(bench: Bench, catalog_file: Path) -
     cost = json.loads(shell("cost", "report", "--json")[1])
     assert (cost["idle"]["usd"], cost["total"]["on_demand_usd"], cost["emulated"]) == (0.36, 0.9, True)
     assert shell("events") == (0, "")
+
+
+@pytest.mark.parametrize("verb", [["status"], ["events"], ["cost", "report"]])
+def test_a_damaged_ledger_ends_a_verb_with_one_line(bench: Bench, verb: list[str]) -> None:
+    bench.controller.database.close()
+    path = bench.folder / "ledger.db"
+    path.write_bytes(path.read_bytes()[:4096] + b"\xa5" * 40_000)
+    code, output = Shell(bench.folder)(*verb)
+    assert code == 1
+    assert output.startswith(f"the ledger {path} is damaged: ")
+    assert "restore a copy of it" in output
 
 
 def paid_node() -> NodeInterval:

@@ -1,9 +1,10 @@
 """The bill: lines, interruptions, lost work, sums."""
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 
-from orchestrator.ledger.report import bill
+from orchestrator.ledger.report import bill, lost_s
 from orchestrator.model.event import Event
 from orchestrator.model.instant import from_iso
 from orchestrator.model.job import Kind
@@ -87,6 +88,12 @@ def test_lost_work_is_what_drivers_measured() -> None:
     found = bill([], [], [run("run-1"), run("run-2")], events, NOW)
     assert [line.lost_s for line in found.lines] == [15.5, 99]
     assert found.total.lost_s == 114.5
+
+
+def test_only_credible_losses_count() -> None:
+    told = [-1e300, -1, 1e308, math.inf, math.nan, "abc", True, 10**400, 3650 * 86400 + 1, 2.5, 3650 * 86400]
+    events = [Event(at="t", kind="resumed", message="", run_id="r", data=(("lost_s", one),)) for one in told]
+    assert lost_s(events) == 2.5 + 3650 * 86400
 
 
 def test_a_run_without_a_node_has_a_line(interval: Callable[..., NodeInterval]) -> None:

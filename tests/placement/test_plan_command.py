@@ -77,6 +77,8 @@ def test_a_price_list_of_ones_own(run, catalog, tmp_path):
     [
         (["--now", "yesterday"], "--now"),
         (["--now", "2026-02-30"], "--now"),
+        (["--now", "0001-01-01"], "--now"),
+        (["--now", "9999-12-31"], "--now"),
         (["--explain", "nobody"], "nobody"),
         (["--offers", "/does/not/exist.csv"], "/does/not/exist.csv"),
     ],

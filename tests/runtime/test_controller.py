@@ -74,6 +74,14 @@ def client(api, tmp_path, **changes):
     return Controller("http://127.0.0.1:1", str(token), **options)
 
 
+def test_a_loss_of_nan_is_told_as_text_and_stops_nothing(tmp_path):
+    api = Api(httpx.Response(200, json={"id": 1}))
+    with client(api, tmp_path) as controller:
+        controller.report("r-1", "progress", "step 1", loss=float("nan"), step=1)
+        controller.report("r-1", "progress", "step 2", loss=0.5, step=2)
+    assert [body["data"] for body in api.bodies()] == [{"loss": "nan", "step": 1}, {"loss": 0.5, "step": 2}]
+
+
 def test_begins_a_run(tmp_path, assignment):
     api = Api(httpx.Response(200, content=ASSIGNMENT.dump_json(assignment)))
     assert client(api, tmp_path).begin_run("nightly", "version: 1", "/here", "batch") == assignment

@@ -109,6 +109,13 @@ def test_a_service_may_run_in_any_of_its_pools(pools: tuple[Pool, ...], markets:
     assert selector["ray.io/market-type"] == markets and selector.get("ray.io/availability-zone") == zones
 
 
+def test_a_budget_bounds_replicas() -> None:
+    for most, replicas in ((None, 4), (2, 2), (50, 4)):
+        config = only_llm_config(render([service(most_replicas=most)], emulated=False))
+        scaling = config["deployment_config"]["autoscaling_config"]
+        assert (scaling["min_replicas"] <= scaling["max_replicas"], scaling["max_replicas"]) == (True, replicas)
+
+
 def test_a_share_asks_for_that_part_of_a_gpu_and_of_its_memory() -> None:
     whole, quarter = (
         only_llm_config(render([service(serve_job(), choice(share=share))], emulated=False)) for share in (1.0, 0.25)

@@ -16,8 +16,12 @@ Parts = Mapping[str, ModelCard | None]
 _SUM_TOLERANCE = 1e-6
 
 
+AUTO = "auto"
+
+
 def check_serve(job: Serve, path: Path, parts: Parts, report: Report) -> None:
     """Report everything about this service that cannot be."""
+    _check_names(parts, path, report)
     _check_replicas(job, path, report)
     _check_traffic(job, path, parts, report)
     if job.route is not None:
@@ -29,6 +33,17 @@ def check_serve(job: Serve, path: Path, parts: Parts, report: Report) -> None:
     if job.speculative is not None and job.task is not Task.GENERATE:
         message = f"speculative decoding is for task generate, not {job.task.value}"
         report.check((*path, "speculative"), message, (*path, "task"))
+
+
+def _check_names(parts: Parts, path: Path, report: Report) -> None:
+    """Parts become deployments, whose names know no dot; `auto` is what clients ask for when the routes decide."""
+    taken: dict[str, str] = {}
+    for part in parts:
+        if part == AUTO:
+            report.note_key((*path, "models", part), f"{AUTO} stands for the routes' choice; name the part otherwise")
+        other = taken.setdefault(part.replace(".", "_"), part)
+        if other != part:
+            report.note_key((*path, "models", part), f"is too like {other}: dots and underscores count the same here")
 
 
 def _check_replicas(job: Serve, path: Path, report: Report) -> None:

@@ -10,7 +10,6 @@ import yaml
 from orchestrator.catalog import CatalogError, load, load_text, missing_inputs
 from orchestrator.cli.planned import PlannedFile
 from orchestrator.cluster.node_types import node_types
-from orchestrator.cluster.state import write_atomically
 from orchestrator.model.error import InputError
 from orchestrator.model.instant import to_iso
 from orchestrator.offers import current_prices
@@ -21,7 +20,7 @@ BAD_INPUT = 2
 
 
 def read(file: Path, root: Path) -> tuple[PlannedFile, str]:
-    """Load and place the catalog with its storage moved below `root`; returns it and its text."""
+    """Load and place the catalog with its storage moved below `root`; returns it and its text. Writes nothing."""
     try:
         load(file)
         text = _with_storage(file.read_text(encoding="utf-8"), str(root / "storage"))
@@ -29,7 +28,6 @@ def read(file: Path, root: Path) -> tuple[PlannedFile, str]:
     except CatalogError as error:
         typer.echo("\n".join(error.lines), err=True)
         raise typer.Exit(BAD_INPUT) from error
-    write_atomically(root / COPY, text.encode())
     prices = current_prices()
     plan = place(catalog, prices, to_iso(datetime.fromtimestamp(int(time.time()), UTC)))
     types = node_types(plan, prices, emulated=True, max_workers=catalog.cluster.max_workers)

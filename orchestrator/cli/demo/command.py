@@ -23,13 +23,15 @@ from orchestrator.cluster.autoscaling_config import Scaling
 from orchestrator.cluster.held_signals import held_back
 from orchestrator.cluster.lifecycle import UpOptions
 from orchestrator.cluster.ray_process import shell_environment
-from orchestrator.cluster.state import StateDir
+from orchestrator.cluster.state import StateDir, write_atomically
 from orchestrator.control.compose import utc_now
 from orchestrator.control.views import cost_json
 from orchestrator.model.error import InputError, OperationError
 
 DEFAULT_CATALOG = Path("jobs/catalog.yaml")
 DEFAULT_STATE_DIR = Path(".orchestrator/demo")
+MARKER = ".made-by-orchestrator-demo"
+MARKER_TEXT = "`orchestrator demo` made this folder and empties it when it starts again.\n"
 IDLE_TIMEOUT_S = 45.0
 """Short, so that the demo's bill shows little idle time; `up` gives nodes a minute."""
 
@@ -44,9 +46,12 @@ def demo(
         raise InputError("the demo needs the project's folder, with jobs/ in it.", "Run it from there.")
     story = Story(wide_console())
     state = state_of(state_dir)
-    start_clean(state)
+    check_ours(state)
     planned, text = catalog.read(file, state.root)
     catalog.check_inputs(planned)
+    start_clean(state)
+    write_atomically(state.root / MARKER, MARKER_TEXT.encode())
+    write_atomically(state.root / catalog.COPY, text.encode())
     story.chapter(1, "The plan: every job on the cheapest hardware that suits it")
     story.console.print(table(planned.plan))
     with running(story, state, planned, text, keep=keep) as stage:
@@ -62,16 +67,22 @@ def demo(
     story.say(f"[bold]done in {story.elapsed_s / 60:.1f} minutes[/bold]")
 
 
-def start_clean(state: StateDir) -> None:
-    """End what an earlier demo left running, and forget it; the folder must look like a demo's before it is emptied."""
-    if not state.root.exists():
+def check_ours(state: StateDir) -> None:
+    """Refuse a folder that holds anything and was not made by a demo, which leaves a mark of its own in it."""
+    root = state.root
+    if not root.exists() or (root.is_dir() and not any(root.iterdir())):
         return
-    if any(state.root.iterdir()) and not (state.root / catalog.COPY).exists():
-        raise InputError(
-            f"{state.root} was not made by the demo.", "Choose another --state-dir: this one would be emptied."
-        )
-    lifecycle.down(state)
-    shutil.rmtree(state.root)
+    if root.is_dir() and (root / MARKER).is_file() and (root / MARKER).read_text(errors="replace") == MARKER_TEXT:
+        return
+    raise InputError(f"{root} was not made by the demo.", "Choose another --state-dir: this one would be emptied.")
+
+
+def start_clean(state: StateDir) -> None:
+    """End what an earlier demo left running, and forget it."""
+    check_ours(state)
+    if state.root.exists():
+        lifecycle.down(state)
+        shutil.rmtree(state.root)
 
 
 @contextmanager
