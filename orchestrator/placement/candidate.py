@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.estimate.column import Column
 from orchestrator.model.plan import Choice
 from orchestrator.placement.choice import choice_of
 from orchestrator.placement.limits import Limit, capacities, exceeded
@@ -42,13 +41,12 @@ class Candidates:
 
 
 def candidates(
-    ways: Ways, shelf: Shelf, each: NDArray[np.int64], limits: tuple[Limit, ...], runs: Callable[[Column], Column]
+    ways: Ways, shelf: Shelf, each: NDArray[np.int64], limits: tuple[Limit, ...], runs_per_month: float
 ) -> tuple[Candidates, Refusals]:
     """The cheapest way on every offer that keeps the cluster's limits by itself, and the refusals of the other offers.
 
-    `each` is what one instance of each offer takes of the limits, `runs` the runs a month of so many seconds. An offer
-    without such a way is refused for the limit that its first (smallest) otherwise possible way breaks, else for why
-    its last, most capable way is impossible.
+    `each` is what one instance of each offer takes of the limits. An offer without such a way is refused for the limit
+    that its first (smallest) otherwise possible way breaks, else for why its last, most capable way is impossible.
     """
     usd = ways.usd
     possible = ways.possible & np.isfinite(usd)
@@ -68,7 +66,7 @@ def candidates(
         rows=ways.rows[ranked],
         devices=ways.tensor[ranked, chosen] * ways.data[ranked, chosen],
         usd=cost[ranked, chosen],
-        usd_per_month=np.round(cost[ranked, chosen] * runs(ways.expected_s[ranked, chosen]), 6),
+        usd_per_month=np.round(cost[ranked, chosen] * runs_per_month, 6),
         uses=uses[ranked, chosen],
         mean_uses=mean_uses[ranked, chosen],
         choice=lambda i: choice_of(bare, shelf, int(ranked[i]), int(chosen[i])),

@@ -1,7 +1,6 @@
 """One piece of work against the whole shelf: its candidates, and one rejection per reason for all other offers."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from orchestrator.placement import batch, serving, training
 from orchestrator.placement.candidate import Candidates, candidates
 from orchestrator.placement.limits import Limit
 from orchestrator.placement.refusal import Refusals
-from orchestrator.placement.runs import counted_runs_per_month
+from orchestrator.placement.runs import runs_per_month
 from orchestrator.placement.serverless import with_serverless
 from orchestrator.placement.shelf import Shelf
 from orchestrator.placement.suitable import open_rows
@@ -40,7 +39,7 @@ def examine(
     repeated here."""
     rows, refused = open_rows(work, shelf)
     ways = _ways(work, shelf, rows, calibration)
-    found, impossible = candidates(ways, shelf, each, limits, partial(counted_runs_per_month, work.job, now))
+    found, impossible = candidates(ways, shelf, each, limits, runs_per_month(work.job, now))
     found, kept_out = with_serverless(found, work, shelf.serverless)
     return Examined(candidates=found, refused=(refused, impossible, kept_out))
 

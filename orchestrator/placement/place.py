@@ -19,7 +19,7 @@ from orchestrator.placement.limits import Limit, capacities, exceeded, limits, p
 from orchestrator.placement.oversized import oversized
 from orchestrator.placement.pools import pools
 from orchestrator.placement.refusal import Refusal, grouped, listed, merged
-from orchestrator.placement.runs import counted_runs_per_month, runs_per_month
+from orchestrator.placement.runs import most_runs_per_month, runs_per_month
 from orchestrator.placement.shares import NONE, shares
 from orchestrator.placement.sharing import Sharing
 from orchestrator.placement.shelf import Shelf
@@ -92,22 +92,24 @@ def _objective(everything: tuple[Work, ...], placements: dict[str, Placement], n
     for work in everything:
         chosen = placements[work.name].chosen
         if chosen is not None:
-            runs = float(counted_runs_per_month(work.job, now, chosen.expected_seconds))
-            total += chosen.expected_usd * Decimal(repr(runs))
+            total += chosen.expected_usd * Decimal(repr(runs_per_month(work.job, now)))
     return round_usd(total)
 
 
 def _overlapping(everything: tuple[Work, ...], placements: dict[str, Placement], now: str) -> Iterator[str]:
-    """Runs that last longer than what lies between their starts."""
+    """Runs that last longer than what lies between their starts.
+
+    The objective counts them all the same: a slower machine must not look cheaper for doing less.
+    """
     for work in everything:
         chosen, asked = placements[work.name].chosen, runs_per_month(work.job, now)
         if chosen is None or isinstance(work.job, ServeJob):
             continue
-        counted = float(counted_runs_per_month(work.job, now, chosen.expected_seconds))
-        if counted < asked:
+        most = most_runs_per_month(chosen.expected_seconds)
+        if most < asked:
             yield (
                 f"{work.name}: a run takes {chosen.expected_seconds / 3600:.1f} h, longer than the time between its"
-                f" starts; {counted:.1f} of {asked:.1f} runs a month are counted"
+                f" starts: the cost counts {asked:.4g} runs a month, of which {most:.4g} can run one after the other"
             )
 
 

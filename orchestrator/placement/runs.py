@@ -3,13 +3,11 @@
 from datetime import timedelta
 from functools import lru_cache
 
-import numpy as np
 from cronsim import CronSim
 
-from orchestrator.estimate.column import Column
 from orchestrator.estimate.money import HOURS_PER_MONTH, SECONDS_PER_MONTH
 from orchestrator.model.instant import from_iso
-from orchestrator.model.job import BatchJob, Job, Schedule, ServeJob, TrainJob
+from orchestrator.model.job import BatchJob, Job, Schedule, TrainJob
 
 RUNS_PER_MONTH = {
     "never": 1.0,
@@ -34,10 +32,9 @@ def runs_per_month(job: Job, now: str) -> float:
     return starts_per_month(job.schedule, now) if isinstance(job, BatchJob) else 1.0
 
 
-def counted_runs_per_month(job: Job, now: str, expected_s: Column) -> Column:
-    """Runs that fit into a month one after the other: a run that lasts longer than its interval skips starts."""
-    runs = runs_per_month(job, now)
-    return runs if isinstance(job, ServeJob) else np.minimum(runs, np.maximum(SECONDS_PER_MONTH / expected_s, 1.0))
+def most_runs_per_month(expected_s: float) -> float:
+    """Runs of so many seconds that fit into a month one after the other; one at least."""
+    return max(SECONDS_PER_MONTH / expected_s, 1.0)
 
 
 def retrain_per_month(retrain: str) -> float:
