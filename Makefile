@@ -24,7 +24,7 @@ setup: .venv/installed .assets/ready ## install everything into .venv and make t
 	@$(BIN)/python -m jobs.assets --dir .assets
 	@touch $@
 
-demo: setup ## the whole story on this machine: about 11 minutes after installation
+demo: setup ## the whole story on this machine: about 10 minutes after installation
 	@$(BIN)/orchestrator demo
 
 check: .venv/installed ## lint, format, types, import contracts, fast tests: about a minute

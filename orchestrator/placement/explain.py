@@ -106,7 +106,7 @@ def summary(placement: Placement) -> str:
     chosen = placement.chosen
     if chosen is not None and chosen.share < 1.0:
         alone = next((each for each in placement.candidates[1:]), None)
-        return f"alone: {describe(alone)} ({_distance(alone, chosen)})" if alone else "no other type suits"
+        return f"next type: {describe(alone)} ({_distance(alone, chosen)})" if alone else "no other type suits"
     if chosen is None:
         shown = sorted(placement.rejections, key=lambda rejection: (_how_far(rejection), -len(rejection.offers)))
         return "; ".join(f"{reason(rejection)} ({len(rejection.offers)})" for rejection in shown[:SHOWN_REASONS])

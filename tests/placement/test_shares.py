@@ -107,7 +107,7 @@ def test_a_share_keeps_whole_accelerators_as_fallbacks_and_explains_itself(make,
     assert [choice.offer for choice in placement.candidates] == [L4, a10g.name] == list(placement.suitable)
     assert "chosen: 1/4 of an L4 (g6.xlarge) on-demand, shared" in explain(plan.jobs[0])
     assert "pays 50% of an instance" in explain(plan.jobs[0])
-    assert summary(placement).startswith("alone: 1 x g5.xlarge (A10G) on-demand (+")
+    assert summary(placement).startswith("next type: 1 x g5.xlarge (A10G) on-demand (+")
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
