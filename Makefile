@@ -32,7 +32,7 @@ check: .venv/installed ## lint, format, types, import contracts, fast tests: abo
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -n 2 -m "not ray and not engine and not faults and not gpu"
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not ray and not engine and not faults and not gpu"
 
 test: setup ## every test but the slow kills
 	$(BIN)/python -m pytest -m "not faults and not gpu"

@@ -18,6 +18,8 @@ from orchestrator.model.job import BatchJob
 from orchestrator.offers import load_snapshot
 from orchestrator.placement import place
 
+pytestmark = pytest.mark.slow
+
 JOBS, SEED = 30, 1
 NOW = placement.NOW
 

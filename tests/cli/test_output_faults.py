@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., tuple[int, str, str]]
 REPOSITORY = Path(__file__).parents[2]
 CATALOG = str(REPOSITORY / "jobs" / "catalog.yaml")

@@ -21,6 +21,21 @@ from orchestrator.cluster.held_signals import Stopped, held_back
 from orchestrator.cluster.process import CLUSTER_MARK, end_marked, marked
 from orchestrator.cluster.state import StateDir
 
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_terminal() -> Iterator[None]:
+    """`nohup` and background jobs of a shell ignore signals, which tests and their children would inherit."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 REPOSITORY = Path(__file__).parents[2]
 STUBBORN = """
 import signal, time

@@ -27,6 +27,8 @@ from orchestrator.cluster.state import ClusterState, StateDir
 from orchestrator.model.instant import seconds_between
 from orchestrator.model.offer import Market
 
+pytestmark = pytest.mark.slow
+
 UP = "print('Ray runtime started.', flush=True); import time; time.sleep(300)"
 NEVER = "raise SystemExit(1)"
 CRASHES = "print('Ray runtime started.', flush=True); import time; time.sleep(0.5); raise SystemExit(1)"

@@ -12,6 +12,8 @@ import pytest
 
 from orchestrator.cluster.process import argument, end, end_marked, find, marked, marks, record, roots
 
+pytestmark = pytest.mark.slow
+
 SLEEP = [sys.executable, "-c", "import time; time.sleep(300)"]
 ORPHAN_MAKER = [
     sys.executable,

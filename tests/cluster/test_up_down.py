@@ -20,6 +20,8 @@ from orchestrator.cluster.process import CLUSTER_MARK, RecordedProcess, marked, 
 from orchestrator.cluster.state import STATE_DIR_VARIABLE, ClusterState, StateDir
 from orchestrator.model.error import OperationError
 
+pytestmark = pytest.mark.slow
+
 RAY_ONLY = UpOptions(controller=False)
 Usage = namedtuple("Usage", "total used free")
 

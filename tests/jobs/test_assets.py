@@ -16,6 +16,8 @@ from jobs.assets import cut, operations, smollm2, wheel
 from jobs.assets.folder import is_current, publish
 from orchestrator.model.error import OperationError
 
+pytestmark = pytest.mark.slow
+
 NAMES = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",

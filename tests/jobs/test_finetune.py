@@ -21,6 +21,8 @@ from orchestrator.runtime.examples import encode, read_pairs, training_batch
 from orchestrator.runtime.local_link import LocalLink
 from orchestrator.runtime.prompt import completion_ids, messages, prompt_ids
 
+pytestmark = pytest.mark.slow
+
 CPU = Compute(device=torch.device("cpu"), precision=Dtype.FP32)
 
 

@@ -15,6 +15,8 @@ from orchestrator.offers.aws import client
 from orchestrator.offers.aws.calls import ACTIONS
 from orchestrator.offers.hardware import families
 
+pytestmark = pytest.mark.slow
+
 L4 = ("L4", 1, 22888)
 OLD = (
     "instance_type,region,zone,market,usd_per_hour,source,as_of\n"

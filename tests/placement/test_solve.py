@@ -99,6 +99,7 @@ def test_relaxed_is_no_better_than_the_best_and_its_bound_is_below(problem):
     assert mine == best
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_relaxed_comes_within_a_hundredth_of_its_bound_when_there_is_much_to_place(seed):

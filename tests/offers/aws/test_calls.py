@@ -11,6 +11,8 @@ from moto import mock_aws
 from orchestrator.model.error import OperationError
 from orchestrator.offers.aws import calls, client
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ec2():

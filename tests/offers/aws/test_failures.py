@@ -8,6 +8,8 @@ from orchestrator.offers.aws import calls
 from orchestrator.offers.aws.client import connect
 from orchestrator.offers.aws.failures import translated
 
+pytestmark = pytest.mark.slow
+
 CALL = "ec2:DescribeSpotPriceHistory"
 
 

@@ -9,6 +9,8 @@ from orchestrator.offers.aws.instance_facts import accelerator_name, describe, g
 from orchestrator.offers.hardware import families, instance_types, look_up
 from orchestrator.offers.quote import UnknownHardware
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ec2_types():

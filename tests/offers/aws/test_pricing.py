@@ -8,6 +8,8 @@ import pytest
 from orchestrator.model.error import OperationError
 from orchestrator.offers.aws.pricing import OnDemandPrice, UnusableProduct, on_demand_prices
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = ("g6", "p6-b200")
 
 

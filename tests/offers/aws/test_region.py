@@ -13,6 +13,8 @@ from orchestrator.offers.aws.region import read_region, region_rows
 from orchestrator.offers.book import build_book
 from orchestrator.offers.snapshot_csv import quotes_of, text_of
 
+pytestmark = pytest.mark.slow
+
 L4 = ("L4", 1, 22888)
 FAMILIES = ("g4dn", "g6", "p5e", "p6-b200")
 

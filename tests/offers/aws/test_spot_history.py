@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from orchestrator.model.error import OperationError
 from orchestrator.offers.aws.spot_history import PriceChange, changes, pool_prices, weighted_quantile
 
+pytestmark = pytest.mark.slow
+
 START = datetime(2026, 11, 23, tzinfo=UTC)
 END = START + timedelta(hours=10)
 
