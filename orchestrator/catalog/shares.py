@@ -6,7 +6,7 @@ from orchestrator.model.job import Route
 
 FIRST_OF_TWO = 0.6
 """Share of the first rule's part where two are routed: 60% of traffic went to the small model in the report that
-the mission's routing figures come from (under 50 words → 3B model)."""
+the routing figures come from (under 50 words → 3B model)."""
 
 
 def traffic_share(

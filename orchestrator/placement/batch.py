@@ -1,4 +1,4 @@
-"""A batch inference job on every offer: as few nodes as the window needs, each filled before another starts (B2)."""
+"""A batch inference job on every offer: as few nodes as the window needs, each filled before another starts."""
 
 import numpy as np
 

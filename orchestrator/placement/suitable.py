@@ -47,7 +47,7 @@ def accelerator_allowed(shelf: Shelf, work: Work) -> Verdict | None:
 
 
 def cpu_suits(shelf: Shelf, work: Work) -> Verdict | None:
-    """CPU machines compete for models below 1e9 parameters, embeddings and classifiers (R8), or where the catalog says
+    """CPU machines compete for models below 1e9 parameters, embeddings and classifiers, or where the catalog says
     `cpu`."""
     if work.small or work.job.accelerators:
         return None

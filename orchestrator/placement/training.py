@@ -29,12 +29,13 @@ CHECKPOINT_BYTES = 12.0
 
 FABRIC_PARAMS, FABRIC_ACCELERATORS = 10e9, 4
 """Full training of more than 10e9 parameters on more than 4 accelerators in several instances needs RDMA between them
-(T4: high-speed interconnect pays from 4 GPUs on above 10B; data parallelism on 2 to 4 GPUs needs none)."""
+(practitioner reports, 2024-2026: high-speed interconnect pays from 4 GPUs on above 10B; data parallelism on 2 to 4 GPUs
+needs none)."""
 
 
 def ways(job: TrainJob, shelf: Shelf, rows: np.ndarray, calibration: Calibration) -> Ways:
     """One option per number of instances; one accelerator type and one zone in all of them, as an offer has one of
-    each (T3)."""
+    each."""
     machine = shelf.machine[rows]
     factor, basis = calibration.of(job.model, shelf.hardware.accelerator_names, "train")
     one = sped_up(shelf.hardware.for_training(job.precision), factor[:, None])
