@@ -9,6 +9,7 @@ from orchestrator.advice import Traced, advice_as_dict, advice_as_text
 from orchestrator.advice import advise as give_advice
 from orchestrator.catalog import CatalogError, load
 from orchestrator.cli.plan_options import LedgerOption, NowOption, instant, learnt
+from orchestrator.cli.quiet import native_output_to_stderr
 from orchestrator.cli.screen import visible
 from orchestrator.cli.traffic_csv import read_traffic
 from orchestrator.model.error import InputError
@@ -37,7 +38,9 @@ def advise(
         typer.echo("\n".join(map(visible, error.lines)), err=True)
         raise typer.Exit(BAD_INPUT) from error
     prices = read_price_csv(offers) if offers else current_prices()
-    given = give_advice(loaded, prices, at, measured, learnt(ledger))
+    experience = learnt(ledger)
+    with native_output_to_stderr():
+        given = give_advice(loaded, prices, at, measured, experience)
     typer.echo(
         json.dumps(advice_as_dict(given, at), indent=2) if as_json else visible(advice_as_text(given), newlines=True)
     )
