@@ -76,11 +76,18 @@ def _prepare_ray(cluster: ClusterState) -> None:
 @contextmanager
 def _only_one(state: StateDir) -> Iterator[None]:
     """Two loops on one ledger would both act; the lock goes with the process, however it ends."""
-    with (state.root / "controller.lock").open("w") as lock:
+    with (state.root / "controller.lock").open("a+") as lock:
+        lock.seek(0)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise OperationError(f"another controller works on {state.root}.", "End it first.") from error
+            other = lock.read().strip() or "unknown"
+            raise OperationError(
+                f"another controller (process {other}) works on {state.root}.", "End it first."
+            ) from error
+        lock.truncate()
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
         yield
 
 
