@@ -12,7 +12,7 @@ import pytest
 from orchestrator.model.card import Dtype, ModelCard
 from orchestrator.model.job import Engine, JobClass, Pattern, Replicas, Route, ServeJob, Slo, Task, Traffic
 from orchestrator.model.offer import Market
-from orchestrator.model.plan import Basis, Choice, Parallelism
+from orchestrator.model.plan import Basis, Choice, Parallelism, Pool
 from orchestrator.runtime.serve_config import ServedPart, Service, render
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(420)]
@@ -48,9 +48,10 @@ def service(tiny_llama: Path) -> Service:
         slo=Slo(), replicas=Replicas(min=1, max=1, warm=0), quantization=None, max_accuracy_drop=None,
         speculative_method=None, engine=Engine(max_num_seqs=4), overflow=None,
     )  # fmt: skip
+    pool = Pool(offer="g6.xlarge:spot:us-east-1:use1-az1", market=Market.SPOT, zone="use1-az1", instances=0.5)
     choice = Choice(
         offer="g6.xlarge:spot:us-east-1:use1-az1", instance_type="g6.xlarge", accelerator="L4",
-        accelerators_per_instance=1, instances=1, market=Market.SPOT, zone="use1-az1", pools=(),
+        accelerators_per_instance=1, instances=0.5, market=Market.SPOT, zone="use1-az1", pools=(pool,), share=0.5,
         parallelism=Parallelism(tensor=1, data=1), usd_per_hour=Decimal("0.30"), expected_usd=Decimal(1),
         expected_seconds=1.0, costs=(), basis=Basis.ROOFLINE,
     )  # fmt: skip
