@@ -111,6 +111,8 @@ def report_event(controller: Controller, run_id: str, kind: str, message: str, d
 
 def _learn(controller: Controller, connection: Connection, run: Run, at: str) -> None:
     """Keep what a finished run says of its estimate, for the next plan."""
+    if run.emulated:
+        return
     planned = controller.applied()
     one = measured(planned, run, events.of_run(connection, run.run_id)) if planned is not None else None
     if one is not None:

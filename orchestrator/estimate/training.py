@@ -47,6 +47,8 @@ FSDP_COMMUNICATION = 1.5
 (Zhao et al. 2023, "PyTorch FSDP")."""
 
 MOST_LOST = 0.9
+"""However bad the network, a tenth of the rate is left: beyond that the formula says nothing."""
+
 LARGE_PARAMS = 13e9
 
 

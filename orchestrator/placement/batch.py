@@ -6,7 +6,7 @@ from orchestrator.estimate import money
 from orchestrator.estimate.calibration import Calibration
 from orchestrator.estimate.generation import Workload, most_sequences, requests_per_s
 from orchestrator.model.job import BatchJob
-from orchestrator.placement.inference import MAX_NUM_SEQS, Engines, engines
+from orchestrator.placement.inference import MAX_NUM_SEQS, engines
 from orchestrator.placement.overhead import engineer_usd, transfer_usd
 from orchestrator.placement.shelf import Shelf
 from orchestrator.placement.verdict import Verdict
@@ -47,7 +47,7 @@ def ways(job: BatchJob, shelf: Shelf, rows: np.ndarray, calibration: Calibration
     whole = np.nan_to_num(nodes, nan=1.0).astype(np.int64)
     return Ways(
         rows=rows,
-        considered=_considered(found)[machine],
+        considered=found.considered[machine],
         verdicts=(
             *(verdict.taken(machine) for verdict in found.verdicts),
             Verdict(
@@ -75,13 +75,6 @@ def ways(job: BatchJob, shelf: Shelf, rows: np.ndarray, calibration: Calibration
         basis=found.basis[machine],
         device_s=work_s * device.count[machine],
     )
-
-
-def _considered(found: Engines) -> np.ndarray:
-    """Allowed degrees; where there are none the first, which says so."""
-    considered = found.degrees.copy()
-    considered[:, 0] |= ~found.degrees.any(axis=1)
-    return considered
 
 
 def _nodes(job: BatchJob, alone_s: np.ndarray, start_s: np.ndarray) -> tuple[np.ndarray, tuple[Verdict, ...]]:

@@ -28,6 +28,13 @@ class Engines:
     verdicts: tuple[Verdict, ...]
     basis: NDArray[np.int8]
 
+    @property
+    def considered(self) -> NDArray[np.bool_]:
+        """Allowed degrees; where there are none the first, whose verdict says so."""
+        found = self.degrees.copy()
+        found[:, 0] |= ~self.degrees.max(axis=1)
+        return found
+
 
 def engines(
     card: ModelCard,

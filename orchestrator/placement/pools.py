@@ -12,7 +12,7 @@ from orchestrator.placement.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pools:
+class SharedPools:
     """One row per offer that is shared: its row of the shelf, USD of an instance a month, accelerators of an instance,
     and what an instance takes of each limit, (pools, limits). `index` maps rows of the shelf to pools, -1 = none."""
 
@@ -27,13 +27,13 @@ class Pools:
         return {pool: int(np.ceil(total / self.accelerators[pool] - 1e-9)) for pool, total in sorted(fractions.items())}
 
 
-def pools(shelf: Shelf, each: NDArray[np.int64], all_shares: Iterable[Shares]) -> Pools:
+def pools(shelf: Shelf, each: NDArray[np.int64], all_shares: Iterable[Shares]) -> SharedPools:
     """The offers that any of the shares is on; `each` is what one instance of each offer takes of the limits."""
     found = sorted({int(row) for shares in all_shares for row in shares.rows})
     rows = np.array(found, dtype=np.intp)
     index = np.full(len(shelf.offers), -1, dtype=np.intp)
     index[rows] = np.arange(len(rows))
-    return Pools(
+    return SharedPools(
         row=rows,
         usd_per_month=np.round(shelf.price[rows] * HOURS_PER_MONTH, 6),
         accelerators=shelf.hardware.accelerators[shelf.machine[rows]],

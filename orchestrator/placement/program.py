@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp  # type: ignore[import-untyped]
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
-from orchestrator.placement.pools import Pools
+from orchestrator.placement.pools import SharedPools
 from orchestrator.placement.slots import Slots
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Columns:
     uses: NDArray[np.int64]
     pool: NDArray[np.intp]
     fraction: NDArray[np.float64]
-    pools: Pools
+    pools: SharedPools
 
     def part(self, which: NDArray[np.bool_]) -> "Columns":
         """Some of the columns."""
@@ -50,7 +50,7 @@ class Columns:
         )
 
 
-def columns(demands: "Sequence[Demand]", slots: Slots, pools: Pools, *, first_only: bool = False) -> Columns:
+def columns(demands: "Sequence[Demand]", slots: Slots, pools: SharedPools, *, first_only: bool = False) -> Columns:
     """Columns of all candidates that are not dominated (or of the cheapest alone), and of all shares, by work and
     rank."""
     levels = sorted({demand.level for demand in demands})
@@ -69,7 +69,7 @@ def columns(demands: "Sequence[Demand]", slots: Slots, pools: Pools, *, first_on
 
 
 def _columns_of(
-    index: int, demand: "Demand", slots: Slots, pools: Pools, first_only: bool
+    index: int, demand: "Demand", slots: Slots, pools: SharedPools, first_only: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Row, cost, uses, pool and fraction of the columns of one work."""
     found, shares = demand.candidates, demand.shares

@@ -150,10 +150,8 @@ def _generators(work: Work, job: ServeJob, shelf: Shelf, calibration: Calibratio
         ("slo-latency", slo.latency_p99_s, lambda n: generation.latency_p99_s(generator, workload, n)),
     )
     at_once, too_slow = _largest(most, latencies)
-    considered = found.degrees.copy()
-    considered[:, 0] |= ~found.degrees.any(axis=1)
     return Replicas(
-        considered=considered,
+        considered=found.considered,
         verdicts=(*found.verdicts, *too_slow),
         requests_per_s=generation.requests_per_s(generator, workload, at_once) * HEADROOM,
         tensor=generator.device.tensor,

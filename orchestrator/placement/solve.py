@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.placement.candidate import Candidates
-from orchestrator.placement.pools import Pools
+from orchestrator.placement.pools import SharedPools
 from orchestrator.placement.program import Columns, columns, optimum, within
 from orchestrator.placement.shares import Shares
 from orchestrator.placement.slots import Slots
@@ -74,7 +74,7 @@ class Problem:
     demands: Sequence[Demand]
     capacity: NDArray[np.int64]
     slots: Slots
-    pools: Pools
+    pools: SharedPools
 
     def taken(self, chosen: Sequence[int]) -> NDArray[np.int64]:
         """What all chosen candidates and shared instances take of every limit in every slot: (slots, limits)."""

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from orchestrator.model.job import Lifecycle, ServeJob
 from orchestrator.placement.shelf import Shelf
-from orchestrator.placement.suitable import has_objective
 from orchestrator.placement.verdict import Verdict
-from orchestrator.placement.ways import Pools
+from orchestrator.placement.ways import SpreadPools
 
 BASE_SHARE = 0.25
 """On-demand share of a service whose latency is promised: spot pools of one type can dry up together."""
@@ -33,7 +32,7 @@ class Spread:
     usd_per_hour: NDArray[np.float64]
     interruptions_per_hour: NDArray[np.float64]
     verdicts: tuple[Verdict, ...]
-    pools: Pools
+    pools: SpreadPools
 
 
 def spread(
@@ -87,7 +86,7 @@ def spread(
                 available="room for one",
             ),
         ),
-        pools=Pools(
+        pools=SpreadPools(
             base=base,
             each=each,
             count=count,
@@ -97,6 +96,12 @@ def spread(
             order=order,
         ),
     )
+
+
+def has_objective(job: ServeJob) -> bool:
+    """True when the service promises a latency."""
+    slo = job.slo
+    return any(bound is not None for bound in (slo.ttft_p99_s, slo.itl_p99_s, slo.latency_p99_s))
 
 
 def _cheapest_count(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.model.job import Lifecycle, ServeJob
+from orchestrator.model.job import Lifecycle
 from orchestrator.model.offer import Market
 from orchestrator.placement.hardware import CPU
 from orchestrator.placement.refusal import MAX_PRICE, Refusals
@@ -23,12 +23,6 @@ def market_allowed(shelf: Shelf, work: Work) -> Verdict | None:
     other = Market.ON_DEMAND if wanted is Market.SPOT else Market.SPOT
     broken = shelf.is_spot != (wanted is Market.SPOT)
     return Verdict(reason="market", broken=broken, needed=wanted.value, available=other.value)
-
-
-def has_objective(job: ServeJob) -> bool:
-    """True when the service promises a latency."""
-    slo = job.slo
-    return any(bound is not None for bound in (slo.ttft_p99_s, slo.itl_p99_s, slo.latency_p99_s))
 
 
 def accelerator_allowed(shelf: Shelf, work: Work) -> Verdict | None:

@@ -15,7 +15,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pools:
+class SpreadPools:
     """How services spread: `base` on-demand instances and `each` spot instances in the first `count` pools, at the
     mean load and (`*_at_peak`) at the peak, all of shape (rows, options).
 
@@ -59,7 +59,7 @@ class Ways:
     costs: Mapping[str, Floats]
     basis: NDArray[np.int8]
     device_s: Floats
-    pools: Pools | None = None
+    pools: SpreadPools | None = None
 
     @property
     def possible(self) -> Flags:

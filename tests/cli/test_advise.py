@@ -1,12 +1,10 @@
 """`orchestrator advise` as a user calls it."""
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-
-from orchestrator.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-11-30T00:00:00Z"
@@ -40,15 +38,8 @@ def traffic(tmp_path):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["orchestrator", "advise", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
+def run(run_command):
+    return partial(run_command, "advise")
 
 
 def test_the_shipped_catalog_is_advised(run):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.placement.candidate import Candidates
-from orchestrator.placement.pools import Pools
+from orchestrator.placement.pools import SharedPools
 from orchestrator.placement.shares import NONE
 from orchestrator.placement.slots import Slots
 from orchestrator.placement.solve import Demand, Problem, solve
@@ -29,7 +29,7 @@ def demand(name: str, level: int, *candidates: tuple[str, int, tuple[int, ...]])
     return Demand(name=name, level=(level, 0), candidates=found, shares=NONE)
 
 
-NO_POOLS = Pools(
+NO_POOLS = SharedPools(
     row=np.zeros(0, dtype=np.intp), usd_per_month=np.zeros(0), accelerators=np.zeros(0),
     uses=np.zeros((0, LIMITS), dtype=np.int64), index=np.zeros(0, dtype=np.intp),
 )  # fmt: skip
